@@ -30,8 +30,8 @@ export function deriveLate(peer: Peer, people: readonly string[], { chance, late
       for (const log of JSON.parse(seen.body) as LateLog[]) {
         const { person, days, value } = log
         // A log that is sent twice changes nothing; a later value of a day is derived after the values before it.
-        const before = derived.filter((one) => keyOf(one) === keyOf(log))
-        if (before.some((one) => one.value === value)) continue
+        const before = derived.filter((record) => keyOf(record) === keyOf(log))
+        if (before.some((record) => record.value === value)) continue
         const afterMs = Math.max(0, ...before.map(({ atMs }) => atMs))
         derived.push({ person, days, value, acceptedMs: nowMs, atMs: Math.max(afterMs, nowMs + lateness()) })
       }
@@ -42,7 +42,7 @@ export function deriveLate(peer: Peer, people: readonly string[], { chance, late
     derived,
     valueAt: (log: Pick<LateLog, 'person' | 'days'>, atMs: number) =>
       valuesAt(
-        derived.filter((one) => keyOf(one) === keyOf(log)),
+        derived.filter((record) => keyOf(record) === keyOf(log)),
         atMs,
       ).at(-1)?.value,
   }
@@ -56,8 +56,8 @@ const valuesAt = (derived: readonly Derived[], nowMs: number) => derived.filter(
 function recordsAt(derived: readonly Derived[], person: string, nowMs: number): object[] {
   const newest = new Map(
     valuesAt(derived, nowMs)
-      .filter((one) => one.person === person)
-      .map((one) => [one.days, one]),
+      .filter((value) => value.person === person)
+      .map((value) => [value.days, value]),
   )
   return [...newest.values()].map(({ days, value }) => ({
     type: 'sleep',
@@ -95,7 +95,7 @@ export async function brokenPromises(
   const beforeMs = Date.now()
   const covered = await coveredDays(line, days)
   return covered.flatMap((day) => {
-    const logs = late.derived.filter((one) => keyOf(one) === keyOf(day))
+    const logs = late.derived.filter((record) => keyOf(record) === keyOf(day))
     if (logs.some(({ acceptedMs }) => acceptedMs >= beforeMs)) return []
     const coming = logs.filter(({ atMs }) => atMs > beforeMs)
     if (coming.length > 0) return [`${keyOf(day)} is covered, and upstream changes it in ${coming[0]?.atMs}`]

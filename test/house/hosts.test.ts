@@ -90,11 +90,15 @@ const template = z.object({
   spec: z.looseObject({ terminationGracePeriodSeconds: z.int().optional(), containers: z.array(container).length(1) }),
 })
 const manifest = z.looseObject({ kind: z.string(), metadata: z.object({ name: z.string() }).loose().optional() })
-const objects = manifests.flatMap(({ text }) => parseAllDocuments(text).map((one) => manifest.parse(one.toJS())))
+const objects = manifests.flatMap(({ text }) =>
+  parseAllDocuments(text).map((document) => manifest.parse(document.toJS())),
+)
 const ofKind = <S extends z.ZodType>(kind: string, shape: S) =>
   objects
-    .filter((one) => one.kind === kind)
-    .map((one) => ({ name: one.metadata?.name, ...(shape.parse(one) as object) }) as { name: string } & z.output<S>)
+    .filter((object) => object.kind === kind)
+    .map(
+      (found) => ({ name: found.metadata?.name, ...(shape.parse(found) as object) }) as { name: string } & z.output<S>,
+    )
 
 test('the manifests run our commands, with probes on the port of the metrics, and name secrets by reference', () => {
   const [settings] = ofKind('ConfigMap', z.looseObject({ data: z.record(z.string(), z.string()) }))

@@ -228,7 +228,7 @@ test('a command that asks the warehouse only loads no service, no queue and no u
   const loadedBy = (entry: string): string[] => {
     const loaded = new Set([entry])
     for (const file of loaded)
-      for (const { from, typeOnly, text } of imports.filter((one) => one.file === file))
+      for (const { from, typeOnly, text } of imports.filter((imported) => imported.file === file))
         if (!typeOnly && !text.includes('import(')) loaded.add(from)
     return [...loaded]
   }

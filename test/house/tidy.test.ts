@@ -123,7 +123,7 @@ test('every link between our documents leads somewhere', () => {
   const dead = lines(prose).filter(({ file, text }) =>
     [...text.matchAll(/\]\((?!\w+:)([^)#\s]+)[^)]*\)/g)].some(([, target = '']) => {
       const path = normalize(join(dirname(file), target)).replace(/\/$/, '')
-      return !known.has(path) && !files.some((one) => one.startsWith(`${path}/`))
+      return !known.has(path) && !files.some((file) => file.startsWith(`${path}/`))
     }),
   )
   expect(dead.map(offence)).toEqual([])

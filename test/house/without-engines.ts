@@ -20,7 +20,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const engines = /^(redis|valkey|docker|podman|chrom|google-chrome|postgres|pg_|psql|initdb|python|pip|faketime|prom)/
 
 const path = mkdtempSync(join(tmpdir(), 'vitalsync-without-engines-'))
-for (const folder of (process.env['PATH'] ?? '').split(delimiter).filter((one) => existsSync(one))) linkPrograms(folder)
+for (const folder of (process.env['PATH'] ?? '').split(delimiter).filter((folderName) => existsSync(folderName)))
+  linkPrograms(folder)
 const { TEST_DATABASE_URL: _, TEST_REDIS_URL: __, REQUIRE_ENGINES: ___, DOCKER_HOST: ____, ...env } = process.env
 const words = ['run', '--config', 'config/vitest.config.ts', ...(values.short ? filesThatNameEngines() : [])]
 const tests = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...words], {

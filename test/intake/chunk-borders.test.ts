@@ -145,7 +145,9 @@ test('a table of any cells that is quoted as RFC 4180 says has these cells again
 test('XML gives the same elements and values wherever the pieces end', async () => {
   const escaped = (text: string) => text.replace(/[&<>"'\n\r\t]/g, (character) => `&#${character.codePointAt(0)};`)
   // XML has no such characters, and no program writes them.
-  const value = anyText.map((text) => [...text].filter((one) => one >= ' ' || '\n\r\t'.includes(one)).join(''))
+  const value = anyText.map((text) =>
+    [...text].filter((character) => character >= ' ' || '\n\r\t'.includes(character)).join(''),
+  )
   fc.assert(
     fc.property(fc.array(fc.tuple(value, value), { maxLength: 6 }), anyCuts, (records, cuts) => {
       const rows = records.map(

@@ -88,11 +88,11 @@ test('reading on from the byte after any entry finds exactly the others', async 
         begin: { position: entry.end, line: entry.line },
         columns: ['externalId', 'name'],
       }
-      for await (const one of readEntries(source)) rest.push(one)
+      for await (const entry of readEntries(source)) rest.push(entry)
 
       expect(rest.map(({ end }) => end)).toEqual(all.slice(index + 1).map(({ end }) => end))
-      expect(rest.map((one) => 'fields' in one && one.fields)).toEqual(
-        all.slice(index + 1).map((one) => 'fields' in one && one.fields),
+      expect(rest.map((entry) => 'fields' in entry && entry.fields)).toEqual(
+        all.slice(index + 1).map((entry) => 'fields' in entry && entry.fields),
       )
     }
   }

@@ -31,7 +31,10 @@ const formatOf = (drafts: readonly LogDraft[]): HealthFormat => ({
   mapping: [],
   detects: () => true,
   async *read() {
-    yield { records: drafts.map((one, index) => ({ place: `record ${index + 1}`, draft: one })), bytesRead: 1 }
+    yield {
+      records: drafts.map((healthDraft, index) => ({ place: `record ${index + 1}`, draft: healthDraft })),
+      bytesRead: 1,
+    }
   },
 })
 

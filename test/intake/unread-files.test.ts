@@ -46,5 +46,5 @@ test('a thousand strange files give a bounded list', async () => {
   const { unread } = await read(...files)
 
   expect(unread.length).toBeLessThanOrEqual(201)
-  expect(unread.reduce((sum, one) => sum + one.files, 0)).toBe(1000)
+  expect(unread.reduce((sum, kind) => sum + kind.files, 0)).toBe(1000)
 })

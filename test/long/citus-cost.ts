@@ -85,7 +85,7 @@ function msOfServers({ coordinator, workers }: CitusCluster): { coordinatorMs: n
 /** Processor time of a server: its postmaster, the sessions that ended, and those that go on. */
 function msOfServer({ pid }: CitusNode): number {
   let ticks = 0
-  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     const fields = statOf(name)
     if (Number(name) === pid) ticks += sum(fields.slice(11, 15))
     else if (Number(fields[1]) === pid) ticks += sum(fields.slice(11, 13))

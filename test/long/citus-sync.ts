@@ -39,24 +39,25 @@ export const divide = (shards: number): string[] => ['migrate', '--distribute', 
 export async function syncBoth({ cluster, shards, sandbox, checklist }: ClusterRound): Promise<void> {
   const plain = await sandbox.open('plain', { url: await sandbox.createDatabase('plain'), shards: 1 })
   const citus = await sandbox.open('citus', { url: cluster.databaseUrl, shards })
-  for (const one of [plain, citus]) {
-    const done = (...words: string[]) => expectDone(checklist, one, ...words)
-    if (one === citus) {
+  for (const warehouse of [plain, citus]) {
+    const done = (...words: string[]) => expectDone(checklist, warehouse, ...words)
+    if (warehouse === citus) {
       for (let times = 0; times < 2; times++) await done(...divide(shards))
       await checklist.until('no node compiles what it answers in a moment', () => isInterpreted(citus))
     }
     await done('migrate')
     await done('profiles', 'discover')
-    await syncUntilStill(checklist, one)
+    await syncUntilStill(checklist, warehouse)
     await done('status', '--json')
     await done('verify', '--json')
-    await done('export', '--stream', 'scores', '--output', `${sandbox.folder}/${one.name}.csv`)
-    await rm(`${sandbox.folder}/${one.name}.csv`, { force: true })
+    await done('export', '--stream', 'scores', '--output', `${sandbox.folder}/${warehouse.name}.csv`)
+    await rm(`${sandbox.folder}/${warehouse.name}.csv`, { force: true })
   }
   await compare(checklist, 'the same records', digestOfRecords, plain, citus)
   await compare(checklist, 'the same gaps', gapsOf, plain, citus)
   const person = await firstPersonOf(plain)
-  for (const one of [plain, citus]) await expectDone(checklist, one, 'profiles', 'erase', person, '--yes', '--json')
+  for (const warehouse of [plain, citus])
+    await expectDone(checklist, warehouse, 'profiles', 'erase', person, '--yes', '--json')
   await compare(checklist, 'the same records after one person was erased', digestOfRecords, plain, citus)
   await loseAndGrow(cluster, citus, checklist)
 }
@@ -129,7 +130,7 @@ async function rebalance(cluster: CitusCluster, warehouse: SyncedWarehouse, { un
   const added = await cluster.addWorker()
   const writer = new pg.Client({ connectionString: warehouse.databaseUrl })
   const client = new pg.Client({ connectionString: warehouse.databaseUrl })
-  for (const one of [writer, client]) await one.connect()
+  for (const connection of [writer, client]) await connection.connect()
   await until('doctor says nothing of moves while there are none', async () => !(await says(moving)), 0)
   await writer.query('begin; update vitalsync.profiles set due_at = due_at')
   await client.query(`select citus_rebalance_start(shard_transfer_mode => 'block_writes')`)
@@ -150,7 +151,7 @@ async function rebalance(cluster: CitusCluster, warehouse: SyncedWarehouse, { un
   await until('the new node has shards', async () => ((await client.query(held, [added.port])).rowCount ?? 0) > 0)
   await client.query('select citus_rebalance_wait()')
   await until('doctor says nothing of moves after the end', async () => !(await says(moving)), 0)
-  for (const one of [writer, client]) await one.end()
+  for (const connection of [writer, client]) await connection.end()
 }
 
 async function ask<R extends pg.QueryResultRow>(

@@ -39,7 +39,8 @@ export async function startLongSandbox({
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-long-'))
   const closing: Array<() => Promise<unknown>> = [() => rm(folder, { recursive: true, force: true })]
   const close = async () => {
-    for (const one of closing.splice(0).toReversed()) await one().catch((error: Error) => console.error(error.message))
+    for (const close of closing.splice(0).toReversed())
+      await close().catch((error: Error) => console.error(error.message))
   }
   try {
     const postgres = await startPostgres({ folder: join(folder, 'postgres'), throwAway: true })

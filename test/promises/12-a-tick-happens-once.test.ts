@@ -21,7 +21,7 @@ async function slotsAt({ runs }: Warehouse, now: string, schedulers: number): Pr
     log,
   }
   const started: Scheduler[] = await Promise.all(Array.from({ length: schedulers }, () => startScheduler(options)))
-  await Promise.all(started.map((one) => one.close()))
+  await Promise.all(started.map((scheduler) => scheduler.close()))
   return produced.map((run) => run.params['slotAt'])
 }
 

@@ -64,7 +64,7 @@ for (const engine of queueKinds) {
       jobs: [{ ...syncProfile, timeoutMs: 50, run: endlessly }],
       concurrency: { nightly: 1, manual: 1, backfill: 1 },
       context: line.pipeline.context,
-      onAttempt: async (one) => ended.resolve(one),
+      onAttempt: async (attempt) => ended.resolve(attempt),
       onPause: () => undefined,
       leaseMs: 30_000,
       log: createLog({ level: 'silent' }),

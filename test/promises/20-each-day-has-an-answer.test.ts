@@ -15,7 +15,7 @@ async function statesOf(line: TestPipeline, externalId: string, stream: string, 
     [externalId, stream, days.map(day)],
   )
   const stateOf = new Map(rows.map((row) => [row['local_date'], row['state']]))
-  return days.map((one) => stateOf.get(day(one)))
+  return days.map((daysAgo) => stateOf.get(day(daysAgo)))
 }
 
 const readAgain = (line: TestPipeline) =>

@@ -20,7 +20,9 @@ const week = (value: string, from = 24, to = 18) => ({
 function readsOf(peer: Peer): () => { conditional: number; whole: number } {
   let from = 0
   return () => {
-    const seen = peer.seen.slice(from).filter((one) => isReadOf('scores')(one) || isReadOf('biomarkers')(one))
+    const seen = peer.seen
+      .slice(from)
+      .filter((request) => isReadOf('scores')(request) || isReadOf('biomarkers')(request))
     from = peer.seen.length
     const conditional = seen.filter(({ ifNoneMatch }) => ifNoneMatch !== '').length
     return { conditional, whole: seen.length - conditional }

@@ -169,17 +169,17 @@ async function derive({ sql }: ServiceInternals, externalId: string): Promise<vo
 }
 
 describe('the list of what each operation answers', () => {
-  test.for(cases)('$operation: $status, $says', async (one, { world, skip }) => {
+  test.for(cases)('$operation: $status, $says', async (conformanceCase, { world, skip }) => {
     const driver = driverOf(world)
-    if (one.who === 'somebody' && !world.inside && !(await findSample(world, await accountAuth(world))))
+    if (conformanceCase.who === 'somebody' && !world.inside && !(await findSample(world, await accountAuth(world))))
       skip('needs somebody whose data is derived')
-    await runCase(driver, one)
+    await runCase(driver, conformanceCase)
   })
 
-  test.for(good)('$operation answers a stranger with 401', async (one, { world }) => {
+  test.for(good)('$operation answers a stranger with 401', async (conformanceCase, { world }) => {
     const driver = driverOf(world)
     const person = await driver.newcomer()
-    expect(await driver.askAsStranger(one.operation, person, one.input(person))).toBe(401)
+    expect(await driver.askAsStranger(conformanceCase.operation, person, conformanceCase.input(person))).toBe(401)
   })
 
   test('names every operation, each with success and refusal', async ({}) => {

@@ -173,7 +173,7 @@ const scoreOf = (name: string, day: number, version = 1): Row => ({
 })
 const scores = [scoreOf('sleep', 11), scoreOf('activity', 11), scoreOf('sleep', 12, 2), scoreOf('sleep', 13)]
 const shown = (answer: { status: number; json: Array<{ type: string; scoreDateTime: string }> }) =>
-  answer.status === 204 ? [] : answer.json.map((one) => `${one.type} ${one.scoreDateTime.slice(8, 10)}`)
+  answer.status === 204 ? [] : answer.json.map((record) => `${record.type} ${record.scoreDateTime.slice(8, 10)}`)
 
 describe('what is there', () => {
   const all = ['sleep 13', 'sleep 12', 'activity 11', 'sleep 11']
@@ -240,7 +240,7 @@ describe('what is there', () => {
 
     for (const word of ['category', 'categories']) {
       const answer = await read(world, forms[0][1], 'insight/comparison', person, `?${word}=score`)
-      expect(answer.json.map((one: { name: string }) => one.name)).toEqual(['sleep'])
+      expect(answer.json.map((record: { name: string }) => record.name)).toEqual(['sleep'])
     }
     expect(
       (await read(world, forms[0][1], 'insight/comparison', person, '?category=score,biomarker')).json,
@@ -255,7 +255,7 @@ describe('what is there', () => {
     const [, own] = forms[0]
     const values = async (form: Form = own) => {
       const answer = await read(world, form, 'score', person)
-      return answer.status === 204 ? [] : answer.json.map((one: { value: number }) => one.value)
+      return answer.status === 204 ? [] : answer.json.map((record: { value: number }) => record.value)
     }
     for (const [, form] of forms) expect(await values(form)).toEqual([])
     await given(inside, person, [scoreOf('sleep', 11)])

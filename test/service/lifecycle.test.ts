@@ -18,7 +18,7 @@ describe('the routes for operators', () => {
   test('the document is OpenAPI 3.1 and whole', async ({ world }) => {
     expect(world.document.openapi).toMatch(/^3\.1\./)
     const ids = Object.values(world.document.paths).flatMap((methods) =>
-      Object.values(methods).map((one) => one.operationId),
+      Object.values(methods).map((method) => method.operationId),
     )
     expect(new Set(ids).size).toBe(28)
   })
@@ -157,18 +157,18 @@ function hear(world: ServiceWorld, bytes: string): Promise<string> {
 
 describe('several processes', () => {
   withDatabase('hear of each other’s revocations', async ({ serviceUrl }) => {
-    await limited({}, async (one) => {
+    await limited({}, async (limitedWorld) => {
       const second = await startService({ databaseUrl: serviceUrl, port: 0, log })
       try {
-        const two = { ...one, url: second.url }
-        const person = await registerProfile(one)
+        const two = { ...limitedWorld, url: second.url }
+        const person = await registerProfile(limitedWorld)
         const ask = (world: ServiceWorld) => call(world, '/api/v1/profile/score', { auth: person.auth })
-        expect([(await ask(one)).status, (await ask(two)).status]).toEqual([204, 204])
+        expect([(await ask(limitedWorld)).status, (await ask(two)).status]).toEqual([204, 204])
 
         const body = { externalIds: [person.externalId] }
-        await call(one, '/api/v1/profile', { method: 'DELETE', auth: person.account, body })
+        await call(limitedWorld, '/api/v1/profile', { method: 'DELETE', auth: person.account, body })
 
-        expect((await ask(one)).status).toBe(401)
+        expect((await ask(limitedWorld)).status).toBe(401)
         await expect.poll(async () => (await ask(two)).status).toBe(401)
       } finally {
         await second.close()

@@ -78,7 +78,9 @@ describe('demographics', () => {
     const fields = ['ethnicity', 'occupation', 'industry', 'incomeRange', 'education']
     await Promise.all(fields.map((field) => demographic(world, person, 'PATCH', { [field]: field })))
 
-    expect((await demographic(world, person)).json).toMatchObject(Object.fromEntries(fields.map((one) => [one, one])))
+    expect((await demographic(world, person)).json).toMatchObject(
+      Object.fromEntries(fields.map((field) => [field, field])),
+    )
   })
 
   test.for([

@@ -16,7 +16,7 @@ test('the page shows each operation once, under its task, with a request and its
   const named = sections.map(({ name }) => name)
   expect(named.filter((name) => name in operations).toSorted()).toEqual(Object.keys(operations).toSorted())
   for (const [name, { method, path, caller }] of Object.entries(operations)) {
-    const section = sections.find((one) => one.name === name)?.text ?? ''
+    const section = sections.find((section) => section.name === name)?.text ?? ''
     expect(section, name).toContain(`<b>${method}</b> ${path}</code>`)
     expect(section, name).toMatch(/<h4>Example<\/h4><pre tabindex="0">curl /)
     expect(section, name).toMatch(/<pre tabindex="0">2\d\d/)

@@ -12,7 +12,7 @@ function open() {
     refusedLoginsPerMinute: LOGINS_MAX,
     refusedTokensPerMinute: TOKENS_MAX,
     clock: () => time.nowMs,
-    onLimit: (one) => void limited.push(one),
+    onLimit: (limit) => void limited.push(limit),
   })
   /** Whether the secret was right, or the status of the refusal. */
   const login = (address: string, accountId: string | undefined, right = false): unknown =>

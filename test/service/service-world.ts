@@ -160,7 +160,7 @@ function checker(document: OpenApi): (answer: ServiceAnswer) => void {
     methods,
     pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }))
-  places.sort((one, two) => Number(one.path.includes('{')) - Number(two.path.includes('{')))
+  places.sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
   const schemaAt = (pointer: string) => {
     const known = compiled.get(pointer) ?? ajv.compile({ $ref: `openapi#${pointer}` })
     compiled.set(pointer, known)

@@ -25,7 +25,7 @@ const read = (world: ServiceWorld, person: RegisteredProfile, query = '', form: 
   return call(world, `${path}${query}`, { auth })
 }
 const names = (answer: { status: number; json: Array<{ name: string }> }) =>
-  answer.status === 204 ? [] : answer.json.map((one) => one.name)
+  answer.status === 204 ? [] : answer.json.map((record) => record.name)
 
 describe.for(forms)('with the %s form', (form) => {
   test('no tags are 204', async ({ world }) => {

@@ -227,7 +227,9 @@ export const cases: readonly ConformanceCase[] = [...authentication, ...profiles
 
 /** One valid request of each operation; with an unknown token it must be refused. */
 export const good: ReadonlyArray<ConformanceCase> = [
-  ...new Map(cases.filter(({ status }) => status < 300).map((one) => [one.operation, one])).values(),
+  ...new Map(
+    cases.filter(({ status }) => status < 300).map((conformanceCase) => [conformanceCase.operation, conformanceCase]),
+  ).values(),
 ]
 
 /** Runs one case and compares the answer with the expected one. */

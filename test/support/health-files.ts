@@ -59,7 +59,7 @@ export async function importInto(outbox: Map<string, string>, files: readonly Ex
     target: {
       resolve: async () => new Map([[externalId, { profileId: '1' }]]),
       add: async (items) => countInto(outbox, items),
-      reject: async (more) => void rejects.push(...more.map((one) => ({ place: '', ...one }))),
+      reject: async (more) => void rejects.push(...more.map((rejected) => ({ place: '', ...rejected }))),
       progressed: async () => undefined,
       signal: new AbortController().signal,
     },

@@ -74,7 +74,7 @@ function createVirtualTime(beginMs: number): VirtualTime {
       const endMs = nowMs + ms
       for (;;) {
         await settled()
-        const [next] = [...sleepers].toSorted((one, other) => one.untilMs - other.untilMs)
+        const [next] = [...sleepers].toSorted((sleeper, other) => sleeper.untilMs - other.untilMs)
         if (next === undefined || next.untilMs > endMs) break
         nowMs = Math.max(nowMs, next.untilMs)
         sleepers.delete(next)

@@ -43,7 +43,7 @@ function hasRoom(): boolean {
 
 /** A run that was killed left its files, which are memory. */
 function forgetTheKilled(): void {
-  for (const name of readdirSync(home).filter((one) => one.startsWith(prefix))) {
+  for (const name of readdirSync(home).filter((entry) => entry.startsWith(prefix))) {
     const pid = Number(name.slice(prefix.length).split('-')[0])
     if (!isProcessAlive(pid)) rmSync(join(home, name), { recursive: true, force: true })
   }

@@ -49,7 +49,7 @@ export function brokenRules(text: string): string[] {
   if (!isInsert && !isChange && !isLock) return []
   // A change of one table by constants alone may go to all nodes.
   const isPlain = isChange && mentions.length === 1 && !/\b(select|using|with|from\s+unnest)\b/i.test(text)
-  const unnamed = isPlain ? [] : mentions.filter((one) => !isNamed(text, one))
+  const unnamed = isPlain ? [] : mentions.filter((mention) => !isNamed(text, mention))
   return [
     ...unnamed.map(({ table, alias }) => `does not name the profiles of vitalsync.${table}${alias ? ` ${alias}` : ''}`),
     ...(isChange && volatileCall.test(text) ? ['calls a volatile function in an update or delete'] : []),

@@ -4,7 +4,7 @@ import type { PulledStream, PushedList, PushedStream } from '../../src/pipeline/
 export type StreamName = (typeof pulledStreams)[number]['name']
 
 export function streamByName(name: StreamName): PulledStream {
-  const stream = pulledStreams.find((one) => one.name === name)
+  const stream = pulledStreams.find((pulledStream) => pulledStream.name === name)
   if (!stream) throw new Error(`there is no stream ${name}`)
   return stream
 }
@@ -14,7 +14,7 @@ export const biomarkers = streamByName('biomarkers')
 export const demographics = streamByName('demographics')
 
 export function pushedByName(name: (typeof pushedStreams)[number]['name']): PushedStream {
-  const stream = pushedStreams.find((one) => one.name === name)
+  const stream = pushedStreams.find((pushedStream) => pushedStream.name === name)
   if (!stream) throw new Error(`there is no pushed stream ${name}`)
   return stream
 }

@@ -126,7 +126,7 @@ export async function openTestPipeline({
       const wantedFrom = new Date(Date.now() - config.historyDays * DAY)
       await pipeline.profiles.add(externalIds, { wantedFrom, state: 'active' })
       const found = await Promise.all(externalIds.map((externalId) => pipeline.profiles.findId(externalId)))
-      return found.map((one) => one?.profileId ?? '')
+      return found.map((profile) => profile?.profileId ?? '')
     },
     async tick(kind, params = {}) {
       const run = await pipeline.runs.create(producers[kind].name, params)
@@ -151,7 +151,7 @@ async function idle({ queue, engine }: Pipeline): Promise<void> {
     const backlogs = await Promise.all(lanes.map((lane) => queue.backlog(lane)))
     for (const [index, { delayed }] of backlogs.entries()) {
       const lane = lanes[index] as Lane // one backlog per lane, in their order
-      if (delayed > 0) for (const one of await queuesInUse(engine, lane)) await one.promoteJobs()
+      if (delayed > 0) for (const queue of await queuesInUse(engine, lane)) await queue.promoteJobs()
     }
     return backlogs.reduce((sum, { waiting, active, delayed }) => sum + waiting + active + delayed, 0)
   }

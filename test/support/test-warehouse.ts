@@ -91,7 +91,7 @@ export const test = base.extend<{ warehouse: Warehouse }>({
     const addProfiles: Warehouse['addProfiles'] = async (...externalIds) => {
       await profiles.add(externalIds, { wantedFrom: new Date(wantedFromMs), state: 'active' })
       const found = await Promise.all(externalIds.map((externalId) => profiles.findId(externalId)))
-      return found.map((one) => one?.profileId ?? '')
+      return found.map((profile) => profile?.profileId ?? '')
     }
     await use({
       pool,
@@ -111,7 +111,8 @@ export const test = base.extend<{ warehouse: Warehouse }>({
           ]
           const neighbours = pool.division.split(ids, (id) => id).find((part) => part.length >= count)
           // A cluster draws ids in an order of its own.
-          if (neighbours) return neighbours.slice(0, count).toSorted((one, other) => Number(one) - Number(other))
+          if (neighbours)
+            return neighbours.slice(0, count).toSorted((neighbour, other) => Number(neighbour) - Number(other))
         }
       },
       async covered(profileId, stream) {

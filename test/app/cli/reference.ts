@@ -156,7 +156,7 @@ function fieldsOf(node: Node): string {
   if (node.items) return `list of ${fieldsOf(node.items)}`
   if (!node.properties) return 'object'
   const fields = Object.entries(node.properties).map(([field, inner]) => {
-    const nested = [inner, ...(inner.anyOf ?? [])].find((one) => one.properties || one.items?.properties)
+    const nested = [inner, ...(inner.anyOf ?? [])].find((schema) => schema.properties || schema.items?.properties)
     return nested ? `\`${field}\` (${fieldsOf(nested)})` : `\`${field}\``
   })
   return fields.join(', ')

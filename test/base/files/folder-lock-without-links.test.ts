@@ -16,9 +16,9 @@ test('on a file system without hard links a folder is locked too, by one of many
 
   const tries = await Promise.allSettled(Array.from({ length: 10 }, lock))
 
-  const [unlock, ...others] = tries.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const [unlock, ...others] = tries.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
   expect(others).toEqual([])
-  const refusals = tries.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+  const refusals = tries.flatMap((attempt) => (attempt.status === 'rejected' ? [attempt.reason] : []))
   expect(refusals).toHaveLength(9)
   for (const refusal of refusals) expect(refusal).toBeInstanceOf(FolderInUse)
   expect(await readFile(join(folder, 'lock'), 'utf8')).toMatch(/^\d+ \d+$/)

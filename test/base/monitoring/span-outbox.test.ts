@@ -20,7 +20,7 @@ function open(resource = '[]') {
       return new Promise<void>((sent) => waiting.push(sent))
     },
   })
-  const spans = () => bodies.flatMap((body) => body.resourceSpans.flatMap((one) => one.scopeSpans))
+  const spans = () => bodies.flatMap((body) => body.resourceSpans.flatMap((resourceSpan) => resourceSpan.scopeSpans))
   return { outbox, bodies, waiting, spans }
 }
 

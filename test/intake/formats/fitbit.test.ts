@@ -149,10 +149,10 @@ test('variability is RMSSD in local time, saturation is UTC, and a minute that w
   )
   const [first, second] = [await importOne(details, berlin), await importOne(minutes, berlin)]
 
-  expect(told(first.logs).map((one) => one.slice(0, 3))).toEqual([
+  expect(told(first.logs).map((row) => row.slice(0, 3))).toEqual([
     ['heart_rate_variability_rmssd', 31.5, '2026-03-02T01:00:00+01:00'],
   ])
-  expect(told(second.logs).map((one) => one.slice(0, 3))).toEqual([
+  expect(told(second.logs).map((row) => row.slice(0, 3))).toEqual([
     ['oxygen_saturation', 95.5, '2026-03-02T00:15:00+01:00'],
   ])
   expect(second.reports[0]).toMatchObject({ read: 2, mapped: 1 })
@@ -168,7 +168,7 @@ test('a resting heart rate belongs to its local day, and 0 means no value', asyn
   const [{ logs }, second] = [await importOne(file, berlin), await importOne(longest, berlin)]
 
   expect(told(logs)).toEqual([['resting_heart_rate', 57.5, '2026-03-01T00:00:00+01:00', '2026-03-01T23:59:59+01:00']])
-  expect(told(second.logs).map((one) => one.slice(2))).toEqual([
+  expect(told(second.logs).map((row) => row.slice(2))).toEqual([
     ['2026-10-25T00:00:00+02:00', '2026-10-25T22:59:59+01:00'],
   ])
 })

@@ -51,11 +51,11 @@ try {
     compare(`${name}: the second time, accepted`, again.accepted, 0)
     files.push(...stored.files)
   }
-  for (const one of expected) compareFile(one, files)
+  for (const published of expected) compareFile(published, files)
   const names = new Set(expected.map(({ file }) => file))
   for (const { file } of files) if (!names.has(file)) differences.push(`${file}: is not expected`)
   await compareLogs()
-  const logs = expected.reduce((sum, one) => sum + one.mapped, 0)
+  const logs = expected.reduce((sum, published) => sum + published.mapped, 0)
   process.stdout.write(
     `published imports: ${expected.length} files, ${logs} records, ${differences.length} differences\n`,
   )
@@ -73,9 +73,9 @@ async function runImport(words: string[]) {
 }
 
 function compareFile({ file, mapped, rejected, leftOut, days }: z.output<typeof expectedFile>, files: ImportedFile[]) {
-  const found = files.find((one) => one.file === file)
+  const found = files.find((imported) => imported.file === file)
   if (!found) return differences.push(`${file}: is not read`)
-  const records = (counts: ImportedFile['rejected']) => counts.reduce((sum, one) => sum + one.records, 0)
+  const records = (counts: ImportedFile['rejected']) => counts.reduce((sum, count) => sum + count.records, 0)
   const ours = [
     found.read,
     found.mapped,

@@ -41,7 +41,7 @@ function* factsIn<T>(facts: T, path = ''): Generator<{ path: string; value: unkn
     const place = `${path}.${key}`
     const withChange = (to: unknown): T =>
       Array.isArray(facts)
-        ? (facts.map((one, index) => (index === Number(key) ? to : one)) as T)
+        ? (facts.map((fact, index) => (index === Number(key) ? to : fact)) as T)
         : ({ ...facts, [key]: to } as T)
     yield { path: place, value, changed: withChange }
     for (const inner of factsIn(value, place)) yield { ...inner, changed: (to) => withChange(inner.changed(to)) }

@@ -125,7 +125,7 @@ function instantAfter(parts: readonly AwaitingPart[], ms: number, kind: string, 
 
 const byInstant = (parts: readonly AwaitingPart[]): ByInstant =>
   Array.from({ length: INSTANTS }, (_, ms) =>
-    parts.filter((one) => holds([one], ms)).map((one) => ({ ...one, ...at(ms) })),
+    parts.filter((part) => holds([part], ms)).map((part) => ({ ...part, ...at(ms) })),
   )
 
 test('each instant goes its own way: parts only join neighbours of the same state', () => {
@@ -134,14 +134,17 @@ test('each instant goes its own way: parts only join neighbours of the same stat
       let parts: readonly AwaitingPart[] = []
       let instants: ByInstant = byInstant([])
       const change = { touch: touchParts, suspect: suspectParts, pending: pendingParts }
-      for (const one of events) {
-        if ('reading' in one) {
-          parts = partsAfterReading(parts, one.reading, rule)
-          instants = instants.map((own) => partsAfterReading(own, one.reading, rule))
+      for (const event of events) {
+        if ('reading' in event) {
+          parts = partsAfterReading(parts, event.reading, rule)
+          instants = instants.map((own) => partsAfterReading(own, event.reading, rule))
         } else {
-          const [kind, disjoint] = [one.kind as keyof typeof change, one.spans.slice(0, one.kind === 'pending' ? 1 : 3)]
-          parts = change[kind](parts, disjoint, one.atMs)
-          instants = instants.map((own, ms) => (holds(disjoint, ms) ? instantAfter(own, ms, kind, one.atMs) : own))
+          const [kind, disjoint] = [
+            event.kind as keyof typeof change,
+            event.spans.slice(0, event.kind === 'pending' ? 1 : 3),
+          ]
+          parts = change[kind](parts, disjoint, event.atMs)
+          instants = instants.map((own, ms) => (holds(disjoint, ms) ? instantAfter(own, ms, kind, event.atMs) : own))
         }
         expect(byInstant(parts)).toEqual(instants)
         expect(parts).toEqual(parts.toSorted((a, b) => a.startMs - b.startMs))
@@ -207,8 +210,8 @@ test('more parts take the least settled state of all: the newest push, the fewes
 })
 
 test('among too many parts one that was not read makes all of them unread, and one that is not suspect makes none suspect', () => {
-  const withOne = (one: Omit<AwaitingPart, 'startMs' | 'endMs'>) =>
-    afterNothing(manyParts(65, (index) => (index === 30 ? one : { ...read(1_000, 3), ...suspect })))
+  const withOne = (part: Omit<AwaitingPart, 'startMs' | 'endMs'>) =>
+    afterNothing(manyParts(65, (index) => (index === 30 ? part : { ...read(1_000, 3), ...suspect })))
 
   expect(withOne({ ...read(900, 3), ...suspect })).toMatchObject([{ readAtMs: 1_000, isSuspect: true }])
   expect(withOne({ ...untouched, ...suspect })).toMatchObject([{ readAtMs: null, readings: 0, isSuspect: true }])
@@ -218,8 +221,8 @@ test('among too many parts one that was not read makes all of them unread, and o
 test('gaps are closed only as far as 64 parts need: distant parts stay apart', () => {
   const near = manyParts(65, (index) => read(1_000 + index, 1))
   const far = { startMs: 1_000 * DAY, endMs: 1_001 * DAY, ...read(1, 1) }
-  const close = near.map((one, index) => ({
-    ...one,
+  const close = near.map((part, index) => ({
+    ...part,
     startMs: index * (DAY + HOUR),
     endMs: index * (DAY + HOUR) + HOUR,
   }))
@@ -229,9 +232,9 @@ test('gaps are closed only as far as 64 parts need: distant parts stay apart', (
     [far.startMs, far.endMs],
   ])
   // Gaps of a day are closed first: the two that follow each other at once are joined only with each other.
-  const twice = close.flatMap((one) => [
-    one,
-    { ...one, startMs: one.startMs + 100 * 365 * DAY, endMs: one.endMs + 100 * 365 * DAY },
+  const twice = close.flatMap((part) => [
+    part,
+    { ...part, startMs: part.startMs + 100 * 365 * DAY, endMs: part.endMs + 100 * 365 * DAY },
   ])
   expect(afterNothing(twice)).toHaveLength(2)
 })

@@ -74,7 +74,7 @@ test('a window with a tag is asked for as it was when it serves, unless a newer 
         const isAsked = windows.some((other) => same(other, window))
         const isTaken = [
           ...plan.blocked,
-          ...plan.tagged.windows.filter((other) => windows.some((one) => same(one, other))),
+          ...plan.tagged.windows.filter((other) => windows.some((window) => same(window, other))),
         ]
           .filter((other) => !same(other, window))
           .some((other) => overlaps(other, window))
@@ -164,7 +164,7 @@ test('older windows are asked for as they are due, however far the newest reache
 
 test('of windows with tags the newest is chosen, and of two with one end the longer', () => {
   const chosen = (...windows: Span[]) =>
-    plan({ tagged: { windows, aheadMs: 0 } }).filter((window) => windows.some((one) => same(one, window)))
+    plan({ tagged: { windows, aheadMs: 0 } }).filter((window) => windows.some((tagged) => same(tagged, window)))
 
   expect(chosen(hours(100, 200), hours(150, 220))).toEqual([hours(150, 220)])
   expect(chosen(hours(150, 220), hours(100, 200))).toEqual([hours(150, 220)])
@@ -189,7 +189,7 @@ test.for<readonly [string, Span, boolean]>([
     tagged: { windows: [window], aheadMs: 0 },
   })
 
-  expect(windows.some((one) => same(one, window))).toBe(serves)
+  expect(windows.some((tagged) => same(tagged, window))).toBe(serves)
 })
 
 test('a window of less than a day is cut back from its end, and a whole day from a midnight', () => {

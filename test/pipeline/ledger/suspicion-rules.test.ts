@@ -30,7 +30,7 @@ test('a reading is believed when each record that it lacks was lacked by a readi
     fc.property(tested, fc.array(suspicion, { maxLength: 4 }), (reading, before) => {
       const lackedBefore = new Set(
         pairs(before)
-          .filter((one) => one.sentAtMs <= 990)
+          .filter((pair) => pair.sentAtMs <= 990)
           .map(({ hash }) => hash),
       )
 
@@ -45,17 +45,20 @@ test('suspicions end by a later reading that holds the record, and by a believed
   fc.assert(
     fc.property(tested, fc.array(suspicion, { maxLength: 4 }), (reading, before) => {
       const { isSuspicious, suspicions } = judgeSuspicions(reading, before, belief)
-      const isOlder = (one: { sentAtMs: number }) => one.sentAtMs < reading.sentAtMs
-      const open = pairs(before).filter((one) => !(isOlder(one) && reading.heldHashes.has(one.hash)))
+      const isOlder = (suspicion: { sentAtMs: number }) => suspicion.sentAtMs < reading.sentAtMs
+      const open = pairs(before).filter((pair) => !(isOlder(pair) && reading.heldHashes.has(pair.hash)))
       const known = new Set(open.map(({ hash }) => hash))
       const added = reading.lackedHashes.filter((hash) => !known.has(hash))
-      const speaksFor = (one: Suspicion | (typeof open)[number]) =>
-        reading.complete && isOlder(one) && one.startMs >= reading.window.startMs && one.endMs <= reading.window.endMs
+      const speaksFor = (suspicion: Suspicion | (typeof open)[number]) =>
+        reading.complete &&
+        isOlder(suspicion) &&
+        suspicion.startMs >= reading.window.startMs &&
+        suspicion.endMs <= reading.window.endMs
 
       expect(pairs(suspicions)).toEqual(
         isSuspicious
           ? [...open, ...added.map((hash) => ({ ...reading.window, sentAtMs: reading.sentAtMs, hash }))]
-          : open.filter((one) => !speaksFor(one) && !reading.lackedHashes.includes(one.hash)),
+          : open.filter((suspicion) => !speaksFor(suspicion) && !reading.lackedHashes.includes(suspicion.hash)),
       )
       expect(suspicions.every(({ lackedHashes }) => lackedHashes.length > 0)).toBe(true)
     }),

@@ -28,7 +28,7 @@ const test = base.extend<{ start: (work: Work, wrap?: (engine: QueueEngine) => Q
   start: async ({ database }, use) => {
     const engine = await openQueueEngine(database)
     const closing: Array<() => Promise<void>> = []
-    await use(async (work, wrap = (one) => one) => {
+    await use(async (work, wrap = (queueEngine) => queueEngine) => {
       const attempts: JobAttempt[] = []
       const pauses: LanePause[] = []
       const lines: string[] = []
@@ -78,7 +78,7 @@ const jobOf = (work: Work): Job => ({
 
 const wait = (waitMs: number) => new RetryLater('upstream wants fewer requests', { waitMs })
 const outcomesOf = (attempts: readonly JobAttempt[], profileId: string) =>
-  attempts.filter((one) => one.profileId === profileId).map(({ outcome }) => outcome)
+  attempts.filter((attempt) => attempt.profileId === profileId).map(({ outcome }) => outcome)
 
 test('jobs that ask for a pause while a longer one is under way report no second one', async ({ start }) => {
   const asks = new Map(['long', 'short', 'late'].map((name) => [name, Promise.withResolvers<void>()]))

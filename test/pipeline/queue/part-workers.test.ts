@@ -73,7 +73,7 @@ async function openLane(
     sql: async (text, values = []) => (await client.query(text, values)).rows,
     async close() {
       released.resolve()
-      for (const one of workers) await one.close(1000, () => undefined)
+      for (const worker of workers) await worker.close(1000, () => undefined)
       await engine.close()
       await client.end()
     },

@@ -23,8 +23,8 @@ const moments = fc
 
 test('every search leaves its earlier end out: between both ends, first after one, newest up to one', () =>
   fc.assert(
-    fc.property(moments, moments, (one, other) => {
-      const [sinceMs, untilMs] = [Math.min(one, other), Math.max(one, other)]
+    fc.property(moments, moments, (first, second) => {
+      const [sinceMs, untilMs] = [Math.min(first, second), Math.max(first, second)]
       const slots = Array.from({ length: 18 }, (_, quarter) => quarter * 15 * MINUTE).filter((ms) => ms > sinceMs)
       const before = slots.filter((ms) => ms < untilMs)
 

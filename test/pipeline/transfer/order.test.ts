@@ -30,10 +30,10 @@ const params = fc.dictionary(
 
 test('params that are equal have one text, whatever the order of their names, and come back from it', () => {
   fc.assert(
-    fc.property(params, (one) => {
-      const reversed = Object.fromEntries(Object.entries(one).reverse())
-      expect(paramsText(reversed)).toBe(paramsText(one))
-      expect(parseParamsText(paramsText(one))).toEqual(one)
+    fc.property(params, (orderParams) => {
+      const reversed = Object.fromEntries(Object.entries(orderParams).reverse())
+      expect(paramsText(reversed)).toBe(paramsText(orderParams))
+      expect(parseParamsText(paramsText(orderParams))).toEqual(orderParams)
     }),
   )
 })

@@ -12,7 +12,7 @@ function parcelOf(bodies: readonly string[], takenOut: readonly number[] = []): 
     id: String(made),
     body,
     bytes: Buffer.byteLength(body),
-    sizes: bodies.map((one) => Buffer.byteLength(one)).join(','),
+    sizes: bodies.map((body) => Buffer.byteLength(body)).join(','),
     takenOut,
     waiting: bodies.length - takenOut.length,
     mode: 'patch',
@@ -93,11 +93,13 @@ test('requests carry every waiting item of the parcels once, in order, and no pa
       const parcels = items.map((all) =>
         parcelOf(
           all.map(({ note, size }) => textOf(note, size)),
-          all.flatMap(({ taken }, place) => (taken && all.some((one) => !one.taken) ? [place] : [])),
+          all.flatMap(({ taken }, place) => (taken && all.some((item) => !item.taken) ? [place] : [])),
         ),
       )
       const waiting = items.flatMap((all) =>
-        all.filter(({ taken }) => !taken || all.every((one) => one.taken)).map(({ note, size }) => textOf(note, size)),
+        all
+          .filter(({ taken }) => !taken || all.every((item) => item.taken))
+          .map(({ note, size }) => textOf(note, size)),
       )
 
       const loads = batchesOf(parcels)

@@ -51,9 +51,9 @@ test('the hash is the one that stored tags were kept with', () => {
 
 test('a stream asked for many windows in turn gives each its own hash', () => {
   const windows = [window, { ...window, endMs: 201 }, { ...window, startMs: 101 }, window]
-  const fresh = windows.map((one) => requestHashOf({ ...scores }, one))
+  const fresh = windows.map((window) => requestHashOf({ ...scores }, window))
 
-  expect(windows.map((one) => requestHashOf(scores, one))).toEqual(fresh)
+  expect(windows.map((window) => requestHashOf(scores, window))).toEqual(fresh)
   expect(fresh[0]).toBe(fresh[3])
   expect(new Set(fresh).size).toBe(3)
 })

@@ -98,7 +98,9 @@ async function meanings(api: UpstreamApi, name: OperationName): Promise<string> 
       await api[name](ada, { age: 3 }, nightlyCall)
       return 'accepted'
     default: {
-      const stream = pulledStreams.find((one) => one.operation.path.startsWith(operation.path.replace(/\/\{.*/, '')))
+      const stream = pulledStreams.find((pulledStream) =>
+        pulledStream.operation.path.startsWith(operation.path.replace(/\/\{.*/, '')),
+      )
       if (stream === undefined) throw new Error(`no stream is read by ${name}`)
       const { records, invalid } = await api.read({ ...stream, operation }, ada, nightlyCall)
       if (records.length + invalid.length === 0) return 'nothing'
@@ -142,7 +144,9 @@ test('every operation takes every answer for what the table in the documentation
   expect(rows.map(([answer]) => answer)).toEqual(Object.keys(answers))
   const spoken = Object.values(columns).flatMap(({ names }) => names)
   // The one operation that the client lacks needs the credentials of an app.
-  expect(Object.keys(operations).filter((name) => !spoken.some((one) => one === name))).toEqual(['registerByApp'])
+  expect(Object.keys(operations).filter((name) => !spoken.some((operation) => operation === name))).toEqual([
+    'registerByApp',
+  ])
   await Promise.all(
     Object.values(columns).flatMap(({ shape, names }, column) =>
       names.map(async (name) => {

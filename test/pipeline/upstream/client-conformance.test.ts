@@ -63,7 +63,7 @@ async function open(databaseUrl: string, days: number): Promise<World> {
 async function everybody(upstream: Upstream): Promise<string[]> {
   const found: string[] = []
   for await (const page of upstream.searchProfiles({ pageSize: 3 }, nightlyCall))
-    found.push(...page.map((one) => one.externalId))
+    found.push(...page.map((profile) => profile.externalId))
   return found
 }
 
@@ -72,14 +72,14 @@ function driverOf(world: World) {
 }
 
 describe('the service’s own list, through this client', () => {
-  test.for(cases)('$operation: $status, $says', async (one, { derived }) => {
-    await runCase(driverOf(derived), one)
+  test.for(cases)('$operation: $status, $says', async (conformanceCase, { derived }) => {
+    await runCase(driverOf(derived), conformanceCase)
   })
 
-  test.for(good)('$operation answers a stranger with 401', async (one, { derived }) => {
+  test.for(good)('$operation answers a stranger with 401', async (conformanceCase, { derived }) => {
     const driver = driverOf(derived)
     const person = await driver.newcomer()
-    expect(await driver.askAsStranger(one.operation, person, one.input(person))).toBe(401)
+    expect(await driver.askAsStranger(conformanceCase.operation, person, conformanceCase.input(person))).toBe(401)
   })
 
   test('every operation of it has been sent', async ({ derived }) => {
@@ -142,7 +142,7 @@ test('batches cut here are taken there, to the last log', async ({ derived }) =>
     log({ additionalProperties: { note: 'x'.repeat(10 * index) } }),
   )
 
-  const batches = cutBatches(logs.map((one) => Buffer.byteLength(JSON.stringify(one))))
+  const batches = cutBatches(logs.map((log) => Buffer.byteLength(JSON.stringify(log))))
   const answers = await Promise.all(
     batches.map(({ from, to }) => upstream.api.uploadLogs(runner, logs.slice(from, to), nightlyCall)),
   )

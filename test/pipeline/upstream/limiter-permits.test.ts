@@ -46,7 +46,7 @@ test('however processes begin and end requests, all together never have more in 
         expect(holdsEnough()).toBe(true)
       }
       for (let round = 0; round < 60 && waiting + total() > 0; round += 1) {
-        for (const one of limiters) for (let count = 0; count < 20; count += 1) end(one)
+        for (const limiter of limiters) for (let count = 0; count < 20; count += 1) end(limiter)
         await fleet.advance(200)
         expect(total()).toBeLessThanOrEqual(inFlight)
       }

@@ -128,7 +128,9 @@ describe('each failure', () => {
   test('401 is the caller’s to renew: it is sent once, and comes out as it is', async () => {
     const { seen, failure } = open({ answers: [answer(401)] })
 
-    expect(await failure('scoresOf')).toSatisfy((one) => one instanceof AttemptError && one.intent.kind === 'renew')
+    expect(await failure('scoresOf')).toSatisfy(
+      (error) => error instanceof AttemptError && error.intent.kind === 'renew',
+    )
     expect(seen.requests).toHaveLength(1)
   })
 

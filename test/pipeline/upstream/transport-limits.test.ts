@@ -50,7 +50,7 @@ test.for<[string, Partial<typeof transportDefaults>, (request: RawRequest) => vo
 
 test('no more connections are opened than the limit says, and no request waits behind another on its connection', async () => {
   const held: RawRequest[] = []
-  const { send, server } = await open({ connectionsMax: 3 }, (one) => void held.push(one))
+  const { send, server } = await open({ connectionsMax: 3 }, (request) => void held.push(request))
   const answers = Array.from({ length: 7 }, send)
   await expect.poll(() => held.length).toBe(3)
   expect(new Set(server.requests.map(({ socket }) => socket)).size).toBe(3)

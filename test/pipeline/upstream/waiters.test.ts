@@ -36,27 +36,27 @@ test('waiters leave in order of urgency and arrival, those that give up or grow 
       }
       const remove = (some: readonly Waiting[], end: string) => {
         expected.push(...some.map(({ name }) => `${name} ${end}`))
-        model = model.filter((one) => !some.includes(one))
+        model = model.filter((waiter) => !some.includes(waiter))
       }
-      for (const one of steps) {
-        if (one.act === 'add') add(one.lane)
-        if (one.act === 'pass') nowMs += 1
-        if (one.act === 'admit') {
+      for (const step of steps) {
+        if (step.act === 'add') add(step.lane)
+        if (step.act === 'pass') nowMs += 1
+        if (step.act === 'admit') {
           const lane = waiters.nextLane()
           expect(lane).toBe(lanes.find((urgent) => model.some((waiting) => waiting.lane === urgent)))
           const first = model.find((waiting) => waiting.lane === lane)
           if (lane) waiters.admitFirst(lane)
           remove(first ? [first] : [], 'admitted')
         }
-        if (one.act === 'give up') {
-          const leaver = model[one.which]
+        if (step.act === 'give up') {
+          const leaver = model[step.which]
           leaver?.leave.abort()
           remove(leaver ? [leaver] : [], 'Unanswered')
         }
-        if (one.act === 'reject older than') {
-          waiters.rejectOlderThan(nowMs - one.ageMs, new RetryLater('too long', { waitMs: 1 }))
+        if (step.act === 'reject older than') {
+          waiters.rejectOlderThan(nowMs - step.ageMs, new RetryLater('too long', { waitMs: 1 }))
           remove(
-            model.filter(({ sinceMs }) => sinceMs < nowMs - one.ageMs),
+            model.filter(({ sinceMs }) => sinceMs < nowMs - step.ageMs),
             'RetryLater',
           )
         }

@@ -32,7 +32,7 @@ async function pull(due: readonly DueWindow[], { read, store, context = {}, paus
     if (given instanceof Error) throw given
     return given
   }
-  const times = (of: readonly number[], day: number) => of.filter((one) => one === day).length
+  const times = (of: readonly number[], day: number) => of.filter((readDay) => readDay === day).length
   const given = contextWith({
     ...context,
     upstream: {
@@ -42,7 +42,7 @@ async function pull(due: readonly DueWindow[], { read, store, context = {}, paus
         underWay += 1
         seen.atOnceMost = Math.max(seen.atOnceMost, underWay)
         const tries = times(
-          seen.reads.map((one) => one.day),
+          seen.reads.map((read) => read.day),
           day,
         )
         await turn()
@@ -180,7 +180,9 @@ test('each reading is stored with its window, its generation and the tag that wa
   const due = dueDays(2, { generation: 5, heldTag: '"t"' })
   const { stored, reads, signal } = await pull(due, { read: () => ({ tag: '"new"', sentAtMs: 44 }) })
 
-  expect(stored).toEqual(due.map((one) => ({ profileId: '7', ...one, ...readingOf({ tag: '"new"', sentAtMs: 44 }) })))
+  expect(stored).toEqual(
+    due.map((dueWindow) => ({ profileId: '7', ...dueWindow, ...readingOf({ tag: '"new"', sentAtMs: 44 }) })),
+  )
   expect(reads.map(({ heldTag }) => heldTag)).toEqual(['"t"', '"t"'])
   for (const { options } of reads) expect(options).toEqual({ lane: 'manual', signal })
 })

@@ -85,13 +85,13 @@ test('whatever is handed in, corrected and refused, upstream ends with the last 
       const [ada = ''] = await warehouse.addProfiles(`person-${person++}`)
       const taker = createTaker()
       const handedIn = new Map<string, string>()
-      for (const one of acts) {
-        taker.behave(one.act === 'push' ? one : { names: true, breaksAfter: undefined })
-        if (one.act === 'push') {
+      for (const act of acts) {
+        taker.behave(act.act === 'push' ? act : { names: true, breaksAfter: undefined })
+        if (act.act === 'push') {
           await pushOnce(warehouse, ada, taker.upstream)
           continue
         }
-        const items = one.logs.map((given) => itemOf(ada, given))
+        const items = act.logs.map((given) => itemOf(ada, given))
         const before = new Map(handedIn)
         for (const { itemKey, body } of items) handedIn.set(itemKey, body)
         const changed = [...handedIn].filter(([key, body]) => before.get(key) !== body)

@@ -59,7 +59,7 @@ const test = base.extend<{ verify: (story: Story) => Promise<Told> }>({
           async read(_, { heldTag }) {
             asked.push(heldTag)
             if (heldTag !== undefined) return readingOf({ tag: heldTag, unchanged: true, ...tag?.answer })
-            const whole = asked.filter((one) => one === undefined).length
+            const whole = asked.filter((tag) => tag === undefined).length
             const next = reads[Math.min(whole, reads.length) - 1] ?? {}
             return readingOf({
               sentAtMs: Date.now(),

@@ -21,7 +21,7 @@ const asOf = '2026-04-02T00:00:00Z'
 
 function said(logs: readonly DataLog[], name: string, periodicity = 'weekly', until = asOf) {
   const all = deriveAll({ logs, asOf: until }).archetypes
-  return all.find((one) => one['name'] === name && one['periodicity'] === periodicity)?.['value']
+  return all.find((archetype) => archetype['name'] === name && archetype['periodicity'] === periodicity)?.['value']
 }
 
 describe('activity', () => {
@@ -49,7 +49,7 @@ describe('activity', () => {
   })
   test('a month ends at midnight of its last day', () => {
     const row = deriveAll({ logs: walking(8000, month), asOf }).archetypes.find(
-      (one) => one['periodicity'] === 'monthly',
+      (archetype) => archetype['periodicity'] === 'monthly',
     )
     expect(row).toMatchObject({ startDateTime: '2026-03-01T00:00:00+00:00', endDateTime: '2026-03-31T00:00:00+00:00' })
   })
@@ -326,10 +326,10 @@ test('a week just past a threshold keeps the archetype of the week before', () =
     log('steps', `${day}T09:00:00Z`, [60, place < 7 ? 7400 : 7800]),
   )
   const labels = deriveAll({ logs: weeks, asOf }).archetypes.filter(
-    (one) => one['name'] === 'activity_level' && one['periodicity'] === 'weekly',
+    (archetype) => archetype['name'] === 'activity_level' && archetype['periodicity'] === 'weekly',
   )
 
-  expect(labels.map((one) => one['value'])).toEqual(['lightly_active', 'lightly_active'])
+  expect(labels.map((label) => label['value'])).toEqual(['lightly_active', 'lightly_active'])
 })
 
 test('a served archetype has the contract’s shape', () => {
@@ -340,6 +340,6 @@ test('a served archetype has the contract’s shape', () => {
   ])
   const { archetypes } = deriveAll({ logs, asOf })
 
-  expect(new Set(archetypes.map((one) => one['name'])).size).toBe(12)
-  for (const one of archetypes) expect(() => archetypeAnswerSchema.parse(one)).not.toThrow()
+  expect(new Set(archetypes.map((archetype) => archetype['name'])).size).toBe(12)
+  for (const archetype of archetypes) expect(() => archetypeAnswerSchema.parse(archetype)).not.toThrow()
 })

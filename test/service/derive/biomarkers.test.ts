@@ -22,7 +22,7 @@ describe('intensity', () => {
       ...worn,
     ]
 
-    const types = ['low', 'medium', 'high'].map((one) => value(logs, `activity_${one}_intensity_duration`))
+    const types = ['low', 'medium', 'high'].map((intensity) => value(logs, `activity_${intensity}_intensity_duration`))
     expect(types).toEqual(['20', '20', '10'])
     expect(value(logs, 'active_duration')).toBe('50')
     expect(value(logs, 'steps')).toBe('5370')
@@ -81,20 +81,20 @@ describe('hours, stillness and the minimum of ten hours', () => {
   })
 
   test('with under ten recorded hours there are no active hours and no stillness', () => {
-    const half = worn.filter((one) => one.startMs < Date.parse(at('09:55')))
+    const half = worn.filter((minute) => minute.startMs < Date.parse(at('09:55')))
     const logs = [...half, log('steps', at('12:00'), [10, 800])]
 
     // 09:55 of pulse and ten minutes of steps are 605 minutes; without the pulse of one hour 545.
     expect(value(logs, 'active_hours')).toBe('1')
     expect(
       value(
-        logs.filter((one) => one.startMs >= Date.parse(at('01:00'))),
+        logs.filter((log) => log.startMs >= Date.parse(at('01:00'))),
         'active_hours',
       ),
     ).toBeUndefined()
     expect(
       value(
-        logs.filter((one) => one.startMs >= Date.parse(at('01:00'))),
+        logs.filter((log) => log.startMs >= Date.parse(at('01:00'))),
         'activity_sedentary_duration',
       ),
     ).toBeUndefined()
@@ -126,7 +126,7 @@ describe('hours, stillness and the minimum of ten hours', () => {
     // 07:00 to 23:00 is 960; less the hour: 900.
     const derived = deriveAll({ logs: [...walk(at('12:00'), [60, 3600]), ...worn], asOf })
 
-    const row = derived.biomarkers.find((one) => one['type'] === 'activity_sedentary_duration')
+    const row = derived.biomarkers.find((biomarker) => biomarker['type'] === 'activity_sedentary_duration')
     expect(row).toMatchObject({ value: '900', estimated: true })
   })
 })
@@ -208,7 +208,7 @@ describe('a night', () => {
   test('is nine tenths of the time in bed, and estimated, when only time in bed is known', () => {
     const derived = deriveAll({ logs: [stage('in_bed', '23:00', 480, '2026-06-02')], asOf })
 
-    expect(derived.biomarkers.find((one) => one['type'] === 'sleep_duration')).toMatchObject({
+    expect(derived.biomarkers.find((biomarker) => biomarker['type'] === 'sleep_duration')).toMatchObject({
       value: '432',
       estimated: true,
     })
@@ -230,7 +230,7 @@ describe('weeks', () => {
     const logs = week.slice(0, 4).map((on, place) => log('steps', at('09:00', on), [60, 1000 + 100 * place]))
     const weekly = (from: Logs, until: string) =>
       deriveAll({ logs: from, asOf: until }).biomarkers.find(
-        (one) => one['type'] === 'steps' && one['periodicity'] === 'weekly',
+        (biomarker) => biomarker['type'] === 'steps' && biomarker['periodicity'] === 'weekly',
       )
 
     expect(weekly(logs, '2026-06-08T00:00:00+02:00')).toMatchObject({
@@ -247,15 +247,17 @@ describe('weeks', () => {
     const nights = week.slice(0, 3).map((on) => log('sleep_stage_sleeping', at('00:00', on), [420, 420]))
     const derived = deriveAll({ logs: nights, asOf })
     const weekly = (type: string) =>
-      derived.biomarkers.find((one) => one['type'] === type && one['periodicity'] === 'weekly')?.['value']
+      derived.biomarkers.find((biomarker) => biomarker['type'] === type && biomarker['periodicity'] === 'weekly')?.[
+        'value'
+      ]
 
     expect(weekly('sleep_duration')).toBe('420')
     // Three nights an hour short, scaled to seven: 7 hours.
     expect(weekly('sleep_debt')).toBe('7')
     // Every weekly row says that it is a mean, but those that cover several days already.
     const aggregations = derived.biomarkers
-      .filter((one) => one['periodicity'] === 'weekly')
-      .map((one) => [one['type'], one['aggregation']])
+      .filter((biomarker) => biomarker['periodicity'] === 'weekly')
+      .map((biomarker) => [biomarker['type'], biomarker['aggregation']])
     expect(aggregations.filter(([, aggregation]) => aggregation !== 'average')).toEqual([['sleep_debt', 'total']])
   })
 })
@@ -277,5 +279,5 @@ test('every record has the contract’s shape', () => {
   const { biomarkers } = deriveAll({ logs, asOf, person: { birthDate: '1986-06-03', gender: 'Female' } })
 
   expect(biomarkers.length).toBeGreaterThan(10)
-  for (const one of biomarkers) expect(() => biomarkerAnswerSchema.parse(one)).not.toThrow()
+  for (const biomarker of biomarkers) expect(() => biomarkerAnswerSchema.parse(biomarker)).not.toThrow()
 })

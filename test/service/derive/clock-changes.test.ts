@@ -35,7 +35,10 @@ const changes = Intl.supportedValuesOf('timeZone').flatMap(changesOf)
 /** Changes at the same local time by the same minutes differ in the date only. */
 const kindsOfChange = [
   ...new Map(
-    changes.map((one) => [`${one.before} ${one.after} ${(one.atMs / MINUTE + one.before) % 1440}`, one]),
+    changes.map((change) => [
+      `${change.before} ${change.after} ${(change.atMs / MINUTE + change.before) % 1440}`,
+      change,
+    ]),
   ).values(),
 ]
 
@@ -57,12 +60,12 @@ function stepsBetween(change: Change, [startMs, endMs]: readonly [number, number
 function aroundChange(change: Change) {
   const day = dayNumberAt(change.atMs - 1, change.before)
   const days = Array.from({ length: 5 }, (_, index) => day - 2 + index)
-  return { days, starts: [...days, day + 3].map((one) => dayStartMs(change, one)) }
+  return { days, starts: [...days, day + 3].map((dayNumber) => dayStartMs(change, dayNumber)) }
 }
 
 function stepsByDay(logs: readonly DataLog[], days: readonly number[]): (number | null | undefined)[] {
   const facts = factsOfDays({ logs, demographics: unknownDemographics, asOfMs }, days)
-  return days.map((day) => facts.find((one) => one.day === day)?.movement?.steps)
+  return days.map((day) => facts.find((fact) => fact.day === day)?.movement?.steps)
 }
 
 test('there are changes by half an hour, by hours, at midnight and before midnight', () => {
@@ -71,8 +74,8 @@ test('there are changes by half an hour, by hours, at midnight and before midnig
   const clock = ({ atMs, before }: Change) => (atMs / MINUTE + before) % 1440
   expect(changes.some(({ before, after }) => Math.abs(after - before) === 30)).toBe(true)
   expect(changes.some(({ before, after }) => Math.abs(after - before) >= 120)).toBe(true)
-  expect(changes.some((one) => clock(one) === 0 && one.after > one.before)).toBe(true)
-  expect(changes.some((one) => clock(one) === 0 && one.after < one.before)).toBe(true)
+  expect(changes.some((change) => clock(change) === 0 && change.after > change.before)).toBe(true)
+  expect(changes.some((change) => clock(change) === 0 && change.after < change.before)).toBe(true)
 })
 
 test('daily logs of 10,000 steps give 10,000 steps on each day, over every change of clocks of ten years', () => {
@@ -118,7 +121,7 @@ test('three daily logs over the end of summer time, also when they keep the offs
   expect(told(logs)).toEqual(['10000', '10000', '10000'])
   // The end of the second log written as 01:00+02:00 is the same instant as 00:00+01:00.
   const pulse = log('heart_rate', '2026-10-25T20:00:00+01:00', [0, 60])
-  expect(told(logs.map((one) => ({ ...one, endOffset: one.startOffset })).concat(pulse))).toEqual([
+  expect(told(logs.map((log) => ({ ...log, endOffset: log.startOffset })).concat(pulse))).toEqual([
     '10000',
     '10000',
     '10000',

@@ -26,8 +26,10 @@ function comparison(
     profileId,
     cohort,
   })
-  for (const one of comparisons) comparisonAnswerSchema.parse(one)
-  const found = comparisons.find((one) => one['name'] === name && String(one['startDateTime']).startsWith(day))
+  for (const comparison of comparisons) comparisonAnswerSchema.parse(comparison)
+  const found = comparisons.find(
+    (comparison) => comparison['name'] === name && String(comparison['startDateTime']).startsWith(day),
+  )
   // The contract's own schema has just checked the type.
   return (found?.['data'] as { type: string; [key: string]: unknown }[] | undefined) ?? []
 }

@@ -106,7 +106,7 @@ describe('an explanation', () => {
     const minutes = Array.from({ length: 300 }, (_, minute) =>
       log('steps', new Date(Date.parse(`${last}T12:00:00Z`) + minute * 60_000).toISOString(), [1, 20]),
     )
-    const onTheTable = minutes.map((one) => log('steps', new Date(one.startMs).toISOString(), [1, 10], phone))
+    const onTheTable = minutes.map((minute) => log('steps', new Date(minute.startMs).toISOString(), [1, 10], phone))
     const told = ask('activity', [...minutes, ...onTheTable])
 
     expect(told.usedGroups).toEqual([
@@ -160,7 +160,7 @@ describe('a reader can compute the trend of a factor again', () => {
 
   test.each(['sleep_duration', 'sleep_debt'])('of %s, from explain, on days without a score', (name) => {
     const derived = deriveAll({ logs: nights, asOf: '2026-04-02T00:00:00Z' })
-    const trend = derived.trends.findLast((one) => one['name'] === name && one['category'] === 'factor')
+    const trend = derived.trends.findLast((trend) => trend['name'] === name && trend['category'] === 'factor')
     // The trend's data are records of the contract; the test reads their starts and values only.
     const weeks = (trend?.['data'] ?? []) as { startDateTime: string; value: number }[]
 

@@ -8,7 +8,10 @@ const asleep = (start: string, minutes: number, on = day) => log('sleep_stage_sl
 type Logs = Parameters<typeof deriveAll>[0]['logs']
 const rowOf = (logs: Logs, type: string, person = {}) =>
   deriveAll({ logs, asOf, person }).biomarkers.find(
-    (one) => one['type'] === type && one['periodicity'] === 'daily' && String(one['endDateTime']).startsWith(day),
+    (biomarker) =>
+      biomarker['type'] === type &&
+      biomarker['periodicity'] === 'daily' &&
+      String(biomarker['endDateTime']).startsWith(day),
   )
 
 describe('nap_duration', () => {
@@ -102,7 +105,7 @@ describe('an estimate of VO2max', () => {
   })
   test('is not compared, because against its own norm it would always be average', () => {
     const compared = (logs: Logs) =>
-      deriveAll({ logs, asOf, person }).comparisons.filter((one) => one['name'] === 'vo2_max')
+      deriveAll({ logs, asOf, person }).comparisons.filter((comparison) => comparison['name'] === 'vo2_max')
 
     expect(compared([weight])).toEqual([])
     expect(compared([weight, log('vo2_max', at('07:00'), [0, 42])]).length).toBeGreaterThan(0)

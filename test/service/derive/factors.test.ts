@@ -193,7 +193,7 @@ describe('sleep', () => {
   test('regularity needs five nights and four pairs of neighbours', () => {
     expect(slept([480, 480, 480, 480, 480])('sleep_regularity')).toMatchObject({ value: 1, score: 1 })
     expect(slept([480, 480, 480, 480])('sleep_regularity')).toBeUndefined()
-    const gap = days(6, (_, day) => night(day, 1380, 480)).filter((one) => one.day !== first + 2)
+    const gap = days(6, (_, day) => night(day, 1380, 480)).filter((day) => day.day !== first + 2)
     expect(last(gap, 'sleep_regularity')).toBeUndefined()
   })
   test('regularity is the share of minutes in which neighbours agree', () => {

@@ -83,9 +83,11 @@ test('a person who sleeps from 22:00 to 06:00 every night gets the archetypes of
   const { archetypes } = deriveAll({ logs: nights, asOf: '2026-03-30T12:00:00+01:00' })
 
   const lastWeek = archetypes.filter(
-    (one) => one['periodicity'] === 'weekly' && one['startDateTime'] === '2026-03-23T00:00:00+01:00',
+    (archetype) => archetype['periodicity'] === 'weekly' && archetype['startDateTime'] === '2026-03-23T00:00:00+01:00',
   )
-  const said = Object.fromEntries(lastWeek.map((one) => [one['name'], [one['value'], one['ordinality']]]))
+  const said = Object.fromEntries(
+    lastWeek.map((archetype) => [archetype['name'], [archetype['value'], archetype['ordinality']]]),
+  )
   expect(said).toEqual({
     bed_schedule: ['early_sleeper', 1],
     wake_schedule: ['early_riser', 1],
@@ -94,7 +96,7 @@ test('a person who sleeps from 22:00 to 06:00 every night gets the archetypes of
     sleep_pattern: ['consistent_early_sleeper', 0],
     sleep_quality: ['optimal_sleep_quality', 3],
   })
-  expect(lastWeek.every((one) => one['endDateTime'] === '2026-03-29T00:00:00+01:00')).toBe(true)
+  expect(lastWeek.every((archetype) => archetype['endDateTime'] === '2026-03-29T00:00:00+01:00')).toBe(true)
 })
 
 test('a night of 420 minutes and a day of 9,000 steps score the same through the whole model', () => {

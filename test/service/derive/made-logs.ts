@@ -158,7 +158,10 @@ type Derived = ReturnType<typeof deriveAll>
 /** Value of a daily (or other) biomarker on the local day that its period ends on; undefined when there is none. */
 export function biomarker(derived: Derived, type: string, day: string, periodicity = 'daily'): string | undefined {
   const found = derived.biomarkers.find(
-    (one) => one['type'] === type && one['periodicity'] === periodicity && String(one['endDateTime']).startsWith(day),
+    (biomarker) =>
+      biomarker['type'] === type &&
+      biomarker['periodicity'] === periodicity &&
+      String(biomarker['endDateTime']).startsWith(day),
   )
   return found && String(found['value'])
 }
@@ -166,7 +169,7 @@ export function biomarker(derived: Derived, type: string, day: string, periodici
 type Factor = { name: string; value: number; goal: number; score: number }
 
 export function score(derived: Derived, type: string, day: string) {
-  const found = derived.scores.find((one) => one['type'] === type && String(one['scoreDateTime']).startsWith(day))
+  const found = derived.scores.find((score) => score['type'] === type && String(score['scoreDateTime']).startsWith(day))
   if (!found) return undefined
   // The records have the contract's type; the test reads only these members of a factor.
   return { value: Number(found['value']), record: found, factors: found['factors'] as Factor[] }
@@ -177,5 +180,5 @@ export function factor(
   [type, name]: readonly [type: string, name: string],
   day: string,
 ): Factor | undefined {
-  return score(derived, type, day)?.factors.find((one) => one.name === name)
+  return score(derived, type, day)?.factors.find((factor) => factor.name === name)
 }

@@ -12,11 +12,11 @@ describe('vitals', () => {
   const asleep = log('sleep_stage_sleeping', at('00:00'), [420, 420])
   const minutes = (kind: string, from: string, values: readonly number[], extra = {}) => {
     const start = Date.parse(at(from))
-    return values.map((one, place) =>
-      log(kind, at(from), [0, one], { startMs: start + place * 60_000, endMs: start + place * 60_000, ...extra }),
+    return values.map((value, place) =>
+      log(kind, at(from), [0, value], { startMs: start + place * 60_000, endMs: start + place * 60_000, ...extra }),
     )
   }
-  const many = (count: number, one: number) => Array.from({ length: count }, () => one)
+  const many = (count: number, value: number) => Array.from({ length: count }, () => value)
 
   test('the source’s own resting rate comes first', () => {
     expect(
@@ -37,7 +37,7 @@ describe('vitals', () => {
       asOf,
     })
 
-    expect(derived.biomarkers.find((one) => one['type'] === 'heart_rate_resting')).toMatchObject({
+    expect(derived.biomarkers.find((biomarker) => biomarker['type'] === 'heart_rate_resting')).toMatchObject({
       value: '62',
       estimated: true,
     })
@@ -60,7 +60,7 @@ describe('vitals', () => {
       ...minutes('heart_rate', '01:00', many(20, 50)),
       ...minutes('heart_rate', '01:00', many(20, 90), { deviceType: 'phone', source: 'b' }),
     ]
-    const three = [48, 52, 60].map((one) => ({ ...log('heart_rate', at('02:00'), [0, one]), deviceId: null }))
+    const three = [48, 52, 60].map((value) => ({ ...log('heart_rate', at('02:00'), [0, value]), deviceId: null }))
 
     expect(value(logs, 'heart_rate_sleep')).toBe('50')
     // 20 minutes of 50 and one of median 52: 1052 / 21.

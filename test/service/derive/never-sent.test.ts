@@ -30,7 +30,7 @@ const table = section
   .map(([, kind = '', name = '', needs = '']) => ({
     kind,
     name,
-    needs: needs.split(' or ').map((one) => one.split(' and ')),
+    needs: needs.split(' or ').map((choice) => choice.split(' and ')),
   }))
 
 const days = daysFrom('2026-03-15', 15)
@@ -242,7 +242,8 @@ describe('a stage that the source records on other nights', () => {
 describe('a person without exercise sessions', () => {
   const frequency = (logs: readonly DataLog[]) =>
     deriveAll({ logs }).archetypes.findLast(
-      (one) => one['name'] === 'exercise_frequency' && one['startDateTime'] === '2026-06-08T00:00:00+00:00',
+      (archetype) =>
+        archetype['name'] === 'exercise_frequency' && archetype['startDateTime'] === '2026-06-08T00:00:00+00:00',
     )?.['value']
   const steps = daysFrom('2026-06-08', 7).map((day) => log('steps', `${day}T09:00:00Z`, [60, 6000]))
   const run = (day: string) => log('exercise_session_running', `${day}T09:00:00Z`, [30, 30])

@@ -73,7 +73,7 @@ describe('parents and children', () => {
   })
   test('a parent whose children leave no time free counts for what they lack', () => {
     const children = [log('steps', at('09:00'), [30, 300]), log('steps', at('09:30'), [30, 400])]
-    expect(steps([parent, ...children.map((one) => ({ ...one, parentId: parent.id }))])).toBe('1000')
+    expect(steps([parent, ...children.map((childLog) => ({ ...childLog, parentId: parent.id }))])).toBe('1000')
   })
   test('a parent counts nothing when its children have more, even where they leave time free', () => {
     expect(steps([parent, log('steps', at('09:00'), [30, 1200], { parentId: parent.id })])).toBe('1200')
@@ -200,7 +200,7 @@ describe('two records of one night', () => {
       ['light', '2026-06-03T23:00:00+02:00', 300],
       ['rem', '2026-06-04T04:00:00+02:00', 100],
     ])
-    const logs = [session, ...stages.map((one) => ({ ...one, parentId: session.id }))]
+    const logs = [session, ...stages.map((stage) => ({ ...stage, parentId: session.id }))]
 
     expect(slept(logs, 'sleep_duration')).toBe('400')
     expect(slept(logs, 'sleep_in_bed_duration')).toBe('540')

@@ -21,7 +21,7 @@ const runs = { numRuns: 12 }
 test('the made lives have scores, trends and comparisons', () => {
   const counts = fc.sample(anyLogs, { numRuns: 20, seed: 1 }).map((logs) => derived(logs))
   for (const kind of ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const) {
-    expect(counts.filter((one) => one[kind].length > 20).length).toBeGreaterThan(5)
+    expect(counts.filter((count) => count[kind].length > 20).length).toBeGreaterThan(5)
   }
 })
 
@@ -55,8 +55,10 @@ const totals = ['steps', 'floors_climbed', 'active_energy_burned']
 
 function totalsOf(logs: readonly DataLog[]): [name: string, value: number][] {
   return derived(logs)
-    .biomarkers.filter((one) => totals.includes(String(one['type'])) && one['periodicity'] === 'daily')
-    .map((one) => [`${one['type']} ${one['startDateTime']}`, Number(one['value'])])
+    .biomarkers.filter(
+      (biomarker) => totals.includes(String(biomarker['type'])) && biomarker['periodicity'] === 'daily',
+    )
+    .map((biomarker) => [`${biomarker['type']} ${biomarker['startDateTime']}`, Number(biomarker['value'])])
 }
 
 /**
@@ -120,8 +122,11 @@ test('no step is lost or added: the days sum up to the count of the watch', () =
         const key = dayText(Math.floor((log.startMs + 3_600_000) / DAY))
         days.set(key, (days.get(key) ?? 0) + log.value)
       }
-      const said = derived(alike).biomarkers.filter((one) => one['type'] === 'steps' && one['periodicity'] === 'daily')
-      for (const one of said) expect(Number(one['value'])).toBe(days.get(String(one['startDateTime']).slice(0, 10)))
+      const said = derived(alike).biomarkers.filter(
+        (biomarker) => biomarker['type'] === 'steps' && biomarker['periodicity'] === 'daily',
+      )
+      for (const record of said)
+        expect(Number(record['value'])).toBe(days.get(String(record['startDateTime']).slice(0, 10)))
     }),
     runs,
   )
@@ -136,9 +141,9 @@ test('logs shifted by a week give the same records, shifted by a week', () => {
   // Ids depend on the date; months do not start on the same weekdays.
   const strip = (records: readonly Record<string, unknown>[]) =>
     records
-      .filter((one) => one['periodicity'] !== 'monthly' && one['type'] !== 'date_of_birth')
-      .map((one) =>
-        JSON.stringify(one)
+      .filter((record) => record['periodicity'] !== 'monthly' && record['type'] !== 'date_of_birth')
+      .map((record) =>
+        JSON.stringify(record)
           .replace(/"id":"[^"]+"/g, '')
           .replace(/"createdAt":"[^"]+"/g, ''),
       )
@@ -174,8 +179,8 @@ test('a lower-ranked copy of a device changes nothing', () => {
 test('every score lies between 0 and 1, and so does every factor’s', () => {
   fc.assert(
     fc.property(anyLogs, (logs) => {
-      for (const one of derived(logs).scores) {
-        const { value, factors } = one as { value: number; factors: { score: number }[] }
+      for (const scoreRecord of derived(logs).scores) {
+        const { value, factors } = scoreRecord as { value: number; factors: { score: number }[] }
         for (const share of [value, ...factors.map((factor) => factor.score)]) {
           expect(share).toBeGreaterThanOrEqual(0)
           expect(share).toBeLessThanOrEqual(1)

@@ -162,7 +162,7 @@ test('a served score has the contract’s shape and names its sources', () => {
 
   // Seven activity scores; from the fifth night on, when regularity is known, three of sleep, wellbeing and mental wellbeing.
   expect(derived.scores.length).toBe(7 + 3 * 3)
-  for (const one of derived.scores) expect(() => scoreAnswerSchema.parse(one)).not.toThrow()
+  for (const score of derived.scores) expect(() => scoreAnswerSchema.parse(score)).not.toThrow()
   expect(score(derived, 'wellbeing', '2026-03-08')?.record).toMatchObject({
     scoreDateTime: '2026-03-08T00:00:00+00:00',
     dataSources: ['age', 'sleep', 'activity'],

@@ -122,8 +122,8 @@ describe('stages', () => {
     expect(value([stage('unknown', '00:00', 400)], 'sleep_duration')).toBe('360')
   })
   test('a sampled temperature is the mean of the night', () => {
-    const samples = [34.4, 34.6].map((one, place) =>
-      log('sleeping_wrist_temperature', at(`0${1 + place}:00`), [0, one]),
+    const samples = [34.4, 34.6].map((value, place) =>
+      log('sleeping_wrist_temperature', at(`0${1 + place}:00`), [0, value]),
     )
 
     expect(value([asleep, ...samples], 'skin_temperature_sleep')).toBe('34.5')
@@ -137,8 +137,8 @@ test('minutes of a session without a heart rate count as its mean heart rate', (
     log('heart_rate', at(`09:0${minute}`), [0, minute < 5 ? 150 : 100]),
   )
   const stroll = walk(at('12:00'), [10, 300])
-  const minutes = ['low', 'medium', 'high'].map((one) =>
-    value([run, ...stroll, ...pulse], `activity_${one}_intensity_duration`, { age: 40 }),
+  const minutes = ['low', 'medium', 'high'].map((intensity) =>
+    value([run, ...stroll, ...pulse], `activity_${intensity}_intensity_duration`, { age: 40 }),
   )
 
   expect(minutes).toEqual(['5', '20', '5'])
@@ -174,7 +174,7 @@ test('a baseline of zero gives no percentage', () => {
     ...wornAllDay(on),
   ])
   const row = deriveAll({ logs, asOf }).comparisons.find(
-    (one) => one['name'] === 'steps' && String(one['startDateTime']).startsWith(day),
+    (comparison) => comparison['name'] === 'steps' && String(comparison['startDateTime']).startsWith(day),
   )
 
   expect(row?.['data']).toContainEqual(
@@ -197,10 +197,10 @@ test('a bedtime changes its archetype when two weeks in a row are past the thres
     daysFrom(first, 7).map((on) => log('sleep_stage_sleeping', `${dayBefore(on)}T${onset}:00Z`, [420, 1]))
   const named = (logs: Logs, first: string) =>
     deriveAll({ logs, asOf }).archetypes.find(
-      (one) =>
-        one['name'] === 'bed_schedule' &&
-        one['periodicity'] === 'weekly' &&
-        String(one['startDateTime']).startsWith(first),
+      (archetype) =>
+        archetype['name'] === 'bed_schedule' &&
+        archetype['periodicity'] === 'weekly' &&
+        String(archetype['startDateTime']).startsWith(first),
     )?.['value']
   const [one, two, three] = ['2026-06-01', '2026-06-08', '2026-06-15']
   const early = week(one, '22:50')

@@ -15,7 +15,7 @@ describe('a day is the local day of the person', () => {
 
     expect(biomarker(derived, 'steps', '2026-06-03')).toBe('5000')
     expect(biomarker(derived, 'steps', '2026-06-02')).toBeUndefined()
-    expect(derived.biomarkers.find((one) => one['type'] === 'steps')).toMatchObject({
+    expect(derived.biomarkers.find((biomarker) => biomarker['type'] === 'steps')).toMatchObject({
       startDateTime: '2026-06-03T00:00:00+13:00',
       endDateTime: '2026-06-03T23:59:59+13:00',
     })
@@ -56,7 +56,9 @@ describe('days on which the clocks change', () => {
       '1200',
       '2000',
     ])
-    expect(derived.biomarkers.find((one) => one['type'] === 'steps' && one['value'] === '1200')).toMatchObject({
+    expect(
+      derived.biomarkers.find((biomarker) => biomarker['type'] === 'steps' && biomarker['value'] === '1200'),
+    ).toMatchObject({
       startDateTime: '2026-03-29T00:00:00+02:00',
       endDateTime: '2026-03-29T23:59:59+02:00',
     })
@@ -100,7 +102,7 @@ test('a journey across zones gives each day the offset it ended in', () => {
 
   expect(biomarker(derived, 'steps', '2026-06-10')).toBe('3000')
   expect(biomarker(derived, 'steps', '2026-06-11')).toBe('4000')
-  const row = derived.biomarkers.find((one) => one['type'] === 'steps' && one['value'] === '3000')
+  const row = derived.biomarkers.find((biomarker) => biomarker['type'] === 'steps' && biomarker['value'] === '3000')
   expect(row?.['endDateTime']).toBe('2026-06-10T23:59:59-07:00')
 })
 
@@ -112,7 +114,7 @@ test('a scale that reports in UTC does not move the day', () => {
     log('weight', '2026-06-10T22:00:00Z', [0, 70]),
   ]
 
-  const row = deriveAll({ logs, asOf }).biomarkers.find((one) => one['type'] === 'steps')
+  const row = deriveAll({ logs, asOf }).biomarkers.find((biomarker) => biomarker['type'] === 'steps')
 
   expect(row?.['startDateTime']).toBe('2026-06-10T00:00:00+12:00')
 })
@@ -123,7 +125,7 @@ describe('a night belongs to the day it ends on', () => {
   test('and lasts from 18:00 to 18:00 of the next day', () => {
     const derived = deriveAll({ logs: [asleep('2026-06-03T22:00:00+02:00', 480)], asOf })
 
-    const row = derived.biomarkers.find((one) => one['type'] === 'sleep_duration')
+    const row = derived.biomarkers.find((biomarker) => biomarker['type'] === 'sleep_duration')
     expect(row).toMatchObject({
       value: '480',
       startDateTime: '2026-06-03T18:00:00+02:00',

@@ -106,7 +106,7 @@ function debts(random: Random): number[] {
   const nights = everyDay(random, 'sleep_duration', weeks + 1).map((share) => 430 * share)
   return Array.from({ length: days }, (_, day) => {
     const week = nights.slice(day + 1, day + 8).map((slept) => 450 - slept)
-    const [missing, surplus] = [week.map((one) => Math.max(0, one)), week.map((one) => Math.max(0, -one))]
+    const [missing, surplus] = [week.map((change) => Math.max(0, change)), week.map((change) => Math.max(0, -change))]
     return Math.max(0, 7 * mean(missing) - 3.5 * mean(surplus)) / 60
   })
 }

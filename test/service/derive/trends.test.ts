@@ -20,7 +20,7 @@ const walking = (of: (place: number) => number, days = month) =>
 
 function trend(logs: readonly DataLog[], name: string, until = asOf) {
   const all = deriveAll({ logs, asOf: until }).trends
-  return all.findLast((one) => one['name'] === name && one['category'] === 'factor')
+  return all.findLast((trend) => trend['name'] === name && trend['category'] === 'factor')
 }
 
 describe('a trend', () => {
@@ -217,5 +217,5 @@ describe('statistics against worked examples', () => {
 test('served trends have the contract’s shape', () => {
   const { trends } = deriveAll({ logs: walking((place) => 6000 + 100 * place), asOf })
   expect(trends.length).toBeGreaterThan(1)
-  for (const one of trends) expect(() => trendAnswerSchema.parse(one)).not.toThrow()
+  for (const trend of trends) expect(() => trendAnswerSchema.parse(trend)).not.toThrow()
 })

@@ -64,7 +64,7 @@ test('finds the relation that made-up people have, as table and as JSON', { time
       expect(counts).toEqual({ figures: 121, persons: 6, personsUnknown: 1 })
       expect(references.map(({ name }: { name: string }) => name)).toEqual(['recovery'])
       const value = (kind: string, name: string) =>
-        references[0].values.find((one: { kind: string; name: string }) => one.kind === kind && one.name === name)
+        references[0].values.find((value: { kind: string; name: string }) => value.kind === kind && value.name === name)
       const rmssd = value('biomarker', 'heart_rate_variability_rmssd')
       // Recovery grows with the square of the own variability: the order within a person is the same.
       expect(rmssd.within).toMatchObject({ n: 120, persons: 6 })

@@ -52,7 +52,10 @@ test('the service explains a score to its account and to no other caller', async
     const reference = JSON.parse(await (await fetch(`${service.url}/openapi.json`)).text())
     const described = reference.paths['/api/v1/profile/explain/{externalId}']?.get
     expect(described.operationId).toBe('explain')
-    const parameters = described.parameters.map((one: { name: string; required: boolean }) => [one.name, one.required])
+    const parameters = described.parameters.map((parameter: { name: string; required: boolean }) => [
+      parameter.name,
+      parameter.required,
+    ])
     expect(parameters).toEqual([
       ['externalId', true],
       ['date', true],

@@ -189,7 +189,7 @@ describe('the served records are the records that all logs at once would give', 
       const after = await servedRecords(world, profileId)
       expect(after).toEqual(recordsAtOnce(profileId, [...pulse, walk, phone, watch], now))
       const sedentary = (said: typeof after) =>
-        [...said.values()].find((one) => one['type'] === 'activity_sedentary_duration')?.['value']
+        [...said.values()].find((record) => record['type'] === 'activity_sedentary_duration')?.['value']
       // Awake until 21:00; afterwards no time in bed is known on that day, and 07:00 to 23:00 is used.
       expect([sedentary(before), sedentary(after)]).toEqual(['1260', '960'])
     })

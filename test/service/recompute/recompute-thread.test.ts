@@ -34,7 +34,9 @@ test('a thread that ends in the middle of a round delays its profile and no othe
     const { pool, databaseUrl, clock } = world
     const mortal = await startRecompute({ pool, databaseUrl, log: quiet, clock: () => clock.now, everyMs: 3_600_000 })
     const rowsBy = async () =>
-      new Map(await Promise.all(profiles.map(async (one) => [one, (await rowsOf(world, one)).length] as const)))
+      new Map(
+        await Promise.all(profiles.map(async (profile) => [profile, (await rowsOf(world, profile)).length] as const)),
+      )
 
     await mortal.idle()
 

@@ -114,7 +114,7 @@ export function recordsAtOnce(
   return new Map(
     records
       .sort((a, b) => (String(a['id']) < String(b['id']) ? -1 : 1))
-      .map((one) => [String(one['id']), withoutVersion(one)]),
+      .map((record) => [String(record['id']), withoutVersion(record)]),
   )
 }
 

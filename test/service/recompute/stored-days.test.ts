@@ -37,7 +37,7 @@ test('the stored days of a profile are read, replaced and deleted without those 
   const daysOf = async (profileId: string, first: number, last: number) =>
     (await readDayFacts(pool, { profileId, firstDay: day(first), lastDay: day(last) }))
       .map(({ localDay }) => Number(localDay.slice(-2)))
-      .toSorted((one, other) => one - other)
+      .toSorted((a, b) => a - b)
 
   // With the last day before them that has a height.
   expect(await daysOf(ada, 8, 9)).toEqual([6, 8, 9])

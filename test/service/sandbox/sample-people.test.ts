@@ -90,7 +90,7 @@ describe('what the devices write', () => {
   })
 
   test('is minute to hour data, some five hundred logs a day where there is a watch', () => {
-    for (const person of people.filter((one) => one.instruments.includes('watch'))) {
+    for (const person of people.filter((person) => person.instruments.includes('watch'))) {
       const perDay = (logs.get(person.kind)?.length ?? 0) / days
       expect(perDay).toBeGreaterThan(380)
       expect(perDay).toBeLessThan(560)
@@ -144,7 +144,7 @@ describe('the data is plausible', () => {
     for (const kind of ['office-worker', 'runner'] as const) {
       const beats = ofType(logsOfKind(kind), 'heart_rate')
       const during = (spans: readonly SampleLog[]) =>
-        beats.filter((log) => spans.some((one) => startOf(one) <= startOf(log) && startOf(log) < endOf(one)))
+        beats.filter((log) => spans.some((span) => startOf(span) <= startOf(log) && startOf(log) < endOf(span)))
       const mean = (all: readonly SampleLog[]) => sumOf(all) / all.length
       const sport = logsOfKind(kind).filter((log) => log.logType === 'exercise')
       expect(mean(during(sport))).toBeGreaterThan(mean(beats) + 20)

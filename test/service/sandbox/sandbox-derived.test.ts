@@ -44,7 +44,7 @@ describe('what the sandbox derives from its people', () => {
   test('can be explained, as in a service that is no sandbox', async ({ world }) => {
     await world.sandbox.derived()
     const headers = { authorization: `account ${await world.accountToken()}` }
-    const [score] = (await world.sandbox.ledger(runner))?.scores.filter((one) => one['type'] === 'sleep') ?? []
+    const [score] = (await world.sandbox.ledger(runner))?.scores.filter((score) => score['type'] === 'sleep') ?? []
     const date = String(score?.['scoreDateTime']).slice(0, 10)
     const explained = await world.api(`profile/explain/${runner}?date=${date}&score=sleep`, { headers })
     expect([explained.status, json(explained).value ?? json(explained).score?.value]).toEqual([200, score?.['value']])

@@ -25,7 +25,7 @@ test('a refused window is left alone for a while, longer each time, and blocks n
   const range = { startMs: startedAtMs - 90 * DAY, endMs: startedAtMs }
   const planned = async (stream: string) =>
     (await ledger.plan({ profileId: ada, nowMs: startedAtMs, streams: [stream], range }))?.due.map(
-      (one) => one.window,
+      (dueWindow) => dueWindow.window,
     ) ?? []
   const [newest, ...others] = await planned('scores')
   if (!newest) throw new Error('a window is due')
@@ -186,7 +186,9 @@ test('the unsettled tail is due again, and nothing before it', async ({ warehous
 
   const later = startedAtMs + 10 * MINUTE
 
-  expect((await plan(later)).map((one) => one.window)).toEqual([{ startMs: startedAtMs - 72 * HOUR, endMs: later }])
+  expect((await plan(later)).map((dueWindow) => dueWindow.window)).toEqual([
+    { startMs: startedAtMs - 72 * HOUR, endMs: later },
+  ])
 })
 
 test('the readings since a push are remembered, and a profile is due when the next reading counts', async ({
@@ -254,8 +256,8 @@ test('spans that a job left out because the push was recent are read again, thou
   // The push was an hour ago when the requests went out.
   await rows(`update vitalsync.ledger set touched_at = statement_timestamp() - interval '61 minutes', digested_at =
     statement_timestamp() - interval '1 minute' where stream = 'tags'`)
-  for (const one of due) {
-    await writer.store(scoresReading({ profileId: ada, ...one, sentAtMs: Date.now(), records: [] }))
+  for (const dueWindow of due) {
+    await writer.store(scoresReading({ profileId: ada, ...dueWindow, sentAtMs: Date.now(), records: [] }))
   }
   await ledger.recordFinished(endedJob(ada))
   expect(await dueInMinutes(warehouse, ada)).toBe(60)

@@ -12,7 +12,7 @@ const biomarkers = streamByName('biomarkers')
 type Counted = { account?: string; stream?: string; daysAgo: number; bin: number; seen: number; changes?: number }
 
 async function count({ rows }: Warehouse, counts: readonly Counted[]): Promise<void> {
-  const whole = counts.map((one) => ({ account: 'test', stream: 'scores', changes: 0, ...one }))
+  const whole = counts.map((count) => ({ account: 'test', stream: 'scores', changes: 0, ...count }))
   await rows(
     `insert into vitalsync.lateness (account, stream, observed_on, bin, seen, came, changed)
      select account, stream, current_date - "daysAgo", bin, seen, 0, changes

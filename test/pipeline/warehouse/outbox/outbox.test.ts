@@ -365,7 +365,7 @@ test('pushed items make the windows that they touch due again, in the streams th
   }
   const due = async (profileId: string, stream: string, nowMs: number) => {
     const plan = await ledger.plan({ profileId, nowMs, streams: [stream], range: window })
-    return plan?.due.map((one) => [one.window.startMs, one.window.endMs])
+    return plan?.due.map((dueWindow) => [dueWindow.window.startMs, dueWindow.window.endMs])
   }
   const pushed = { ...log(ada, 'a', 1), startAtMs: startedAtMs - 30 * DAY, endAtMs: startedAtMs - 30 * DAY + HOUR }
   await outbox.add([pushed])

@@ -151,8 +151,8 @@ test('open orders are listed by id, each page from the profile after the last on
 test('equal orders of several runs are listed once', async ({ warehouse }) => {
   const { runs } = warehouse
   const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
-  for (const one of [order(ada), order(ada), order(bob, 'backfill-profile')])
-    await recordPage(runs, (await runs.create('sync', {})).id, [one])
+  for (const ordered of [order(ada), order(ada), order(bob, 'backfill-profile')])
+    await recordPage(runs, (await runs.create('sync', {})).id, [ordered])
 
   expect(await runs.listOrdersOf(ada)).toEqual([order(ada)])
 })

@@ -49,7 +49,8 @@ async function withFailures(warehouse: Warehouse) {
     return `${person} ${subject} ${startAt?.getUTCFullYear() ?? ''}`.trim()
   }
   const found = await failures.list({}, 100)
-  const idsOf = (...labels: string[]) => found.filter((one) => labels.includes(labelOf(one))).map(({ id }) => id)
+  const idsOf = (...labels: string[]) =>
+    found.filter((failure) => labels.includes(labelOf(failure))).map(({ id }) => id)
   const ofBob = found.find(({ id }) => id.split(':')[1] === people[1])
   const filters: Array<[FailureFilter, readonly string[]]> = [
     [{}, all],
@@ -163,7 +164,7 @@ test('failures that no sweep repeats are retried as back-fills: failed back-fill
     { params: { from: 1 }, profileIds: [bob], failures: 1 },
   ])
   for (const [filter, chosen] of filters) {
-    const count = (await failures.listBackfills(filter)).reduce((sum, one) => sum + one.failures, 0)
+    const count = (await failures.listBackfills(filter)).reduce((sum, backfill) => sum + backfill.failures, 0)
     expect(count).toBe(backfilled.filter((label) => chosen.includes(label)).length)
   }
 })

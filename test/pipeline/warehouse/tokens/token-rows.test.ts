@@ -78,10 +78,10 @@ test('a token that Postgres refuses, or whose profile is erased, keeps no other 
   const ids = [1, 2, 3, 999, 4, 5]
 
   const leased = await Promise.allSettled(ids.map((id) => store.lease(nameOf(id), ask)))
-  expect(leased.map((one) => (one.status === 'fulfilled' ? one.value.kind : String(one.reason)))).toEqual(
+  expect(leased.map((result) => (result.status === 'fulfilled' ? result.value.kind : String(result.reason)))).toEqual(
     ids.map((id) => (id === 999 ? 'NotThere: renew token: the profile was erased here' : 'leased')),
   )
-  const leases = leased.flatMap((one) => (one.status === 'fulfilled' ? [leaseOf(one.value)] : []))
+  const leases = leased.flatMap((result) => (result.status === 'fulfilled' ? [leaseOf(result.value)] : []))
   const saved = await Promise.allSettled(
     leases.map((lease, index) =>
       store.save(nameOf(index + 1), lease, { ...token('s'), ...(index === 2 ? { expiresAtMs: 1e300 } : {}) }),
@@ -100,8 +100,8 @@ test('a lease saves one of two tokens that come at once', async ({ pool }) => {
 
   const saved = await Promise.all(['one', 'other'].map((secret) => store.save(nameOf(1), lease, token(secret))))
 
-  const [kept] = saved.flatMap((one) => (one ? [one.secret] : []))
-  expect(saved.filter((one) => one === undefined)).toHaveLength(1)
+  const [kept] = saved.flatMap((result) => (result ? [result.secret] : []))
+  expect(saved.filter((result) => result === undefined)).toHaveLength(1)
   expect((await store.read(nameOf(1))).token?.secret).toBe(kept)
 })
 

@@ -73,10 +73,10 @@ describe.for(suites)('the token store in %s', ([, each]) => {
       return { ...token(`${index}`), issuedAtMs, expiresAtMs: issuedAtMs + HOUR + index }
     })
     const leaseAll = (of: readonly TokenName[], generation: number) =>
-      Promise.all(of.map((one) => store.lease(one, { generation, ...long })))
-    const readAll = () => Promise.all(names.map((one) => store.read(one)))
+      Promise.all(of.map((tokenName) => store.lease(tokenName, { generation, ...long })))
+    const readAll = () => Promise.all(names.map((name) => store.read(name)))
     const leases = (await leaseAll(names, 0)).map(leaseOf)
-    await Promise.all(names.map((one, index) => store.save(one, leases[index] as Lease, tokens[index] as NewToken)))
+    await Promise.all(names.map((name, index) => store.save(name, leases[index] as Lease, tokens[index] as NewToken)))
     expect((await readAll()).map((state) => state.token)).toMatchObject(tokens)
 
     // The tokens of some names are leased first; the others stay free.
@@ -101,7 +101,7 @@ describe.for(suites)('the token store in %s', ([, each]) => {
 
   each('a release ends the lease of its holder on that token alone', async ({ store }) => {
     const others = [{ account: 'a', profileId: '2' }, { account: 'b', profileId: '1' }, { account: 'a' }]
-    const leaseAnew = (one: TokenName) => store.lease(one, { generation: 0, ...long })
+    const leaseAnew = (tokenName: TokenName) => store.lease(tokenName, { generation: 0, ...long })
     const lease = leaseOf(await leaseAnew(name))
     const leases = []
     for (const other of others) leases.push(leaseOf(await leaseAnew(other)))
@@ -127,12 +127,12 @@ describe.for(suites)('the token store in %s', ([, each]) => {
 
   each('gives each account its own token of one person, also when they ask at once', async ({ store }) => {
     const names = [{ account: 'a' }, name, { account: 'b', profileId: '1' }]
-    for (const one of names)
-      await store.save(one, leaseOf(await store.lease(one, { generation: 0, ...long })), token(JSON.stringify(one)))
+    for (const name of names)
+      await store.save(name, leaseOf(await store.lease(name, { generation: 0, ...long })), token(JSON.stringify(name)))
 
-    const states = await Promise.all([...names, ...names].map((one) => store.read(one)))
+    const states = await Promise.all([...names, ...names].map((name) => store.read(name)))
 
-    expect(states.map((state) => state.token?.secret)).toEqual([...names, ...names].map((one) => JSON.stringify(one)))
+    expect(states.map((state) => state.token?.secret)).toEqual([...names, ...names].map((name) => JSON.stringify(name)))
   })
 
   each('leases to one of many, and again when the holder is done or dead', async ({ store, timePasses }) => {
@@ -221,10 +221,10 @@ describe.for(suites)('the token store in %s', ([, each]) => {
 
   each('proves and breaks one token, and no other of its account or of its profile', async ({ store }) => {
     const others = [{ account: 'a' }, { account: 'b', profileId: '1' }, { account: 'a', profileId: '2' }]
-    for (const one of [name, ...others])
-      await store.save(one, leaseOf(await store.lease(one, { generation: 0, ...long })), token('one'))
+    for (const tokenName of [name, ...others])
+      await store.save(tokenName, leaseOf(await store.lease(tokenName, { generation: 0, ...long })), token('one'))
     const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 1 }
-    const othersNow = () => Promise.all(others.map((one) => store.read(one)))
+    const othersNow = () => Promise.all(others.map((other) => store.read(other)))
 
     await store.markProven(name, 1)
     await store.tripBreaker(name, { generation: 1, breaker })

@@ -120,7 +120,7 @@ test('a draw names its profiles in pages, and of each the same windows as the sa
   const windows = (await Promise.all(drawn.map((id) => listDrawnWindows(source, draw, id)))).flat()
 
   expect(new Set(drawn).size).toBe(drawn.length)
-  const named = (one: { profileId: string; window: Span }) => `${one.profileId} ${one.window.startMs}`
+  const named = (covered: { profileId: string; window: Span }) => `${covered.profileId} ${covered.window.startMs}`
   expect(windows.map(named).toSorted()).toEqual(sample.map(named).toSorted())
   expect(
     await drawCoveredWindows({ ...source, streams: [streamByName('tags')] }, { count: 3, seed: '5' }),
