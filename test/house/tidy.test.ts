@@ -1,4 +1,4 @@
-import { basename, dirname, join, normalize } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { slowFiles } from '../../config/slow-files-first.ts'
 import { files, lines, linesOf, offence } from './sources.ts'
@@ -116,15 +116,4 @@ test('nothing is left for later in the sources', () => {
       /\b(TODO|FIXME|XXX|HACK)\b|console\.log\('(here|debug)|\bdebugger\b|\.only\(/.test(text),
   )
   expect(left.map(offence)).toEqual([])
-})
-
-test('every link between our documents leads somewhere', () => {
-  const known = new Set(files)
-  const dead = lines(prose).filter(({ file, text }) =>
-    [...text.matchAll(/\]\((?!\w+:)([^)#\s]+)[^)]*\)/g)].some(([, target = '']) => {
-      const path = normalize(join(dirname(file), target)).replace(/\/$/, '')
-      return !known.has(path) && !files.some((file) => file.startsWith(`${path}/`))
-    }),
-  )
-  expect(dead.map(offence)).toEqual([])
 })

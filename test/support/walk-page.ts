@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -137,10 +138,13 @@ type Terminal = {
   close(): Promise<void>
 }
 
+/** How long the programs of a terminal may take to end by SIGTERM. */
+const CLOSE_MAX_MS = 20_000
+
 /** One shell, so that its variables and its background jobs stay from block to block. */
 function openTerminal(folder: string, env: Readonly<Record<string, string>>): Terminal {
   const shell = spawn('bash', ['--norc', '-s'], { cwd: folder, env: { ...env }, detached: true })
-  const ended = new Promise((resolve) => shell.once('close', resolve))
+  const ended = once(shell, 'close')
   let heard = ''
   let look: (() => void) | undefined
   for (const stream of [shell.stdout, shell.stderr]) {
@@ -171,7 +175,7 @@ function openTerminal(folder: string, env: Readonly<Record<string, string>>): Te
     },
     async close() {
       endGroup(shell, 'SIGTERM')
-      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 20_000).unref())])
+      await Promise.race([ended, once(AbortSignal.timeout(CLOSE_MAX_MS), 'abort')])
       endGroup(shell, 'SIGKILL')
     },
   }
