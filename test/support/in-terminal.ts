@@ -18,6 +18,8 @@ export type TerminalOptions = {
   readonly columns?: number
   /** When `seen` has been shown, `send` is typed. */
   readonly typed?: { readonly seen: string; readonly send: string }
+  /** Is called with each piece as it is shown. */
+  readonly onShown?: (piece: string) => void
 }
 
 /** Runs `vitalsync` with these words at a pseudo-terminal. */
@@ -25,7 +27,7 @@ export const runInTerminal = (words: readonly string[], options: TerminalOptions
   runAtTerminal([process.execPath, entry, ...words], options)
 
 export async function runAtTerminal(command: readonly string[], options: TerminalOptions) {
-  const { cwd, env, columns = 80, typed } = options
+  const { cwd, env, columns = 80, typed, onShown } = options
   const first = [script, String(columns), typed?.seen ?? '', typed?.send ?? '']
   const child = spawn('python3', [...first, ...command], {
     cwd,
@@ -33,8 +35,9 @@ export async function runAtTerminal(command: readonly string[], options: Termina
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let shown = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    shown += chunk.toString('utf8')
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    shown += piece
+    onShown?.(piece)
   })
   const [code] = await once(child, 'close')
   return { code: Number(code), shown: shown.replaceAll('\r\n', '\n') }
