@@ -31,8 +31,8 @@ export function drawTerminal(pieces: readonly Piece[], { columns }: { columns: n
 <style>
 rect{fill:#f6f8fa;stroke:#d1d9e0}text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328;white-space:pre}
 .good{fill:#1a7f37}.odd{fill:#9a6700}.bad{fill:#d1242f}
-@keyframes in{from{visibility:hidden}to{visibility:visible}}@keyframes out{from{visibility:visible}to{visibility:hidden}}
-.a{animation:in 1ms step-end both}.b{animation:in 1ms step-end both,out 1ms step-end forwards}
+@keyframes in{from{opacity:0}to{opacity:1}}@keyframes out{from{opacity:1}to{opacity:0}}
+.a{animation:in 20ms both}.b{opacity:0;animation:in 20ms both,out 20ms forwards}
 @media (prefers-color-scheme:dark){rect{fill:#0d1117;stroke:#3d444d}text{fill:#e6edf3}.good{fill:#3fb950}.odd{fill:#d29922}.bad{fill:#f85149}}
 @media (prefers-reduced-motion:reduce){.a{animation:none}.b{display:none}}
 </style>
