@@ -52,6 +52,13 @@ test('the map leads to every page but single decisions', () => {
   expect(pages.filter((file) => !isDecision(file) && !linked.has(file))).toEqual([])
 })
 
+test('each page of a folder for readers says in its first line for whom it is', () => {
+  const silent = pages.filter(
+    (file) => /^docs\/(start|how-to|reference|why)\//.test(file) && !/^# .+\n\nFor \w/.test(read(file)),
+  )
+  expect(silent).toEqual([])
+})
+
 test('no block for a shell has a command or an option that does not exist', async () => {
   const typed = documents.flatMap((file) =>
     blocksOf(read(file))
