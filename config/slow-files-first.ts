@@ -46,6 +46,10 @@ export const slowFiles = [
   'app/commands/up-pasted',
   'promises/18-what-is-covered-is-verified',
   'service/sandbox/sample-people',
+  'simulation/interleavings',
+  'service/derive/trend-noise',
+  'service/sandbox/round-trips',
+  'service/derive/properties',
   'service/derive/zones',
 ].map((name) => `test/${name}.test.ts`)
 

@@ -1,27 +1,46 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { pureTests } from './pure-tests.ts'
 import SlowFilesFirst from './slow-files-first.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
+const pure = pureTests(root)
+
+const shared = {
+  pool: 'forks',
+  // Tests wait for much of their time: for a lease, a deadline, an outage. Further workers use the cores meanwhile.
+  maxWorkers: 6,
+  // Against a test that hangs, not a measure of speed: on a busy machine a process may stand still for many seconds.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 120_000, interval: 20 } },
+} as const
+
+/** The tests that need more than their own process. */
+export const engineTests = {
+  ...shared,
+  include: ['test/**/*.test.ts'],
+  exclude: [...configDefaults.exclude, ...pure],
+  globalSetup: ['test/support/test-engines.ts'],
+  setupFiles: ['test/support/processor-time.ts', 'test/support/check-statements.ts'],
+  // For the programs that tests start: most of the time that Node takes to load one is compilation.
+  env: { NODE_COMPILE_CACHE: `${root}/node_modules/.cache/vitalsync` },
+}
+
+/** No file leaves anything behind that another could see: a process runs several, and loads each module once. */
+const pureProject = { ...shared, include: pure, isolate: false, setupFiles: ['test/support/processor-time.ts'] }
 
 export default defineConfig({
   root,
   cacheDir: `${root}/.vitest/cache`,
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/test-engines.ts'],
-    setupFiles: ['test/support/processor-time.ts', 'test/support/check-statements.ts'],
+    projects: [
+      { root, test: { name: 'engines', ...engineTests } },
+      { root, test: { name: 'pure', ...pureProject } },
+    ],
     reporters: ['default', `${root}/test/support/closing-lines-reporter.ts`],
-    pool: 'forks',
     sequence: { sequencer: SlowFilesFirst },
-    // For the programs that tests start: most of the time that Node takes to load one is compilation.
-    env: { NODE_COMPILE_CACHE: `${root}/node_modules/.cache/vitalsync` },
-    // Tests wait for much of their time: for a lease, a deadline, an outage. Further workers use the cores meanwhile.
-    maxWorkers: 6,
-    // Against a test that hangs, not a measure of speed: on a busy machine a process may stand still for many seconds.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
-    expect: { poll: { timeout: 120_000, interval: 20 } },
+    maxWorkers: shared.maxWorkers,
     teardownTimeout: 20_000,
   },
 })
