@@ -13,8 +13,11 @@ const prototype = ChildProcess.prototype as unknown as Spawned
 const spawn = prototype.spawn
 prototype.spawn = function (options) {
   // Names memory of libfaketime that belongs to the parent: a child of another user cannot open that memory, and ends.
-  const own = options.envPairs.filter((pair) => !pair.startsWith('FAKETIME_SHARED='))
-  const named = new Set(own.map((pair) => pair.split('=', 1)[0]))
+  const ownPairs = options.envPairs.filter((pair) => !pair.startsWith('FAKETIME_SHARED='))
+  const named = new Set(ownPairs.map((pair) => pair.split('=', 1)[0]))
   const missing = handedOn.filter((name) => !named.has(name) && process.env[name] !== undefined)
-  return spawn.call(this, { ...options, envPairs: [...own, ...missing.map((name) => `${name}=${process.env[name]}`)] })
+  return spawn.call(this, {
+    ...options,
+    envPairs: [...ownPairs, ...missing.map((name) => `${name}=${process.env[name]}`)],
+  })
 }

@@ -26,14 +26,14 @@ withDatabase(
       const stolen = await registerProfile(world)
       const refreshed = await refresh(world, stolen.auth, stolen.refreshToken)
       const auths = [stolen.auth, await profileAuth(world, stolen, {}), `profile ${refreshed.json.profileToken}`]
-      const own = await registerProfile(world, { account: await accountAuth(world, world.other) })
+      const otherPerson = await registerProfile(world, { account: await accountAuth(world, world.other) })
       for (const auth of auths) expect(await status(world, auth)).toBe(204)
 
       await endServiceKey({ databaseUrl, nowAt: new Date(), log }, world.clientId)
 
       for (const auth of auths) await expect.poll(() => status(world, auth)).toBe(401)
       for (const auth of auths) expect((await refresh(world, auth, refreshed.json.refreshToken)).status).toBe(401)
-      expect(await status(world, own.auth)).toBe(204)
+      expect(await status(world, otherPerson.auth)).toBe(204)
     })
   },
 )

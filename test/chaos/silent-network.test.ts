@@ -33,8 +33,8 @@ for (const { engine, edge, silent } of cases) {
     expect,
     skip,
   }) => {
-    const own = await ownQueue(engine, { skip, onTestFinished })
-    const line = await open(engine, { CONCURRENCY: '4', STATEMENT_SECONDS: '2', ...own })
+    const queueSettings = await ownQueue(engine, { skip, onTestFinished })
+    const line = await open(engine, { CONCURRENCY: '4', STATEMENT_SECONDS: '2', ...queueSettings })
     const proxy = await startSilentProxy(line.settings[edge] ?? '')
     onTestFinished(() => proxy.close())
     await line.addProfiles(...names)

@@ -26,6 +26,9 @@ test('each sample secret is refused as soon as upstream is no sandbox, and no se
     expect(() => readConfig({ ...real, [name]: value })).toThrow(new RegExp(`${name} (is|holds) .*sample`))
     expect(() => readConfig({ ...real, [name]: value })).not.toThrow(value)
   }
-  const own = { DATABASE_URL: 'postgres://vitalsync:own@postgres/vitalsync', QUEUE_URL: 'redis://:own@redis:6379' }
-  expect(() => readConfig({ ...real, ...own, TOKEN_KEY: Buffer.alloc(32, 5).toString('base64') })).not.toThrow()
+  const ownSecrets = {
+    DATABASE_URL: 'postgres://vitalsync:own@postgres/vitalsync',
+    QUEUE_URL: 'redis://:own@redis:6379',
+  }
+  expect(() => readConfig({ ...real, ...ownSecrets, TOKEN_KEY: Buffer.alloc(32, 5).toString('base64') })).not.toThrow()
 })

@@ -38,9 +38,9 @@ export const folderCircles = (arrows: readonly Arrow[]): string[] =>
 
 /** The arrow between the folders at which two paths part; none where they part at the root, or where one folder holds the other. */
 function arrowBetweenSiblings(file: string, from: string): Arrow[] {
-  const [own, other] = [dirname(file).split('/'), dirname(from).split('/')]
-  const parting = own.findIndex((name, index) => name !== other[index])
-  if (parting < 1 || parting >= other.length) return []
+  const [fileFolders, fromFolders] = [dirname(file).split('/'), dirname(from).split('/')]
+  const parting = fileFolders.findIndex((name, index) => name !== fromFolders[index])
+  if (parting < 1 || parting >= fromFolders.length) return []
   const folderOf = (names: readonly string[]) => names.slice(0, parting + 1).join('/')
-  return [{ file: folderOf(own), from: folderOf(other) }]
+  return [{ file: folderOf(fileFolders), from: folderOf(fromFolders) }]
 }

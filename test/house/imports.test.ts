@@ -59,10 +59,10 @@ test('every source file has a house, and a room where the house has rooms', () =
 test('nobody imports from above, from a neighbour, or from the tests', () => {
   const offences = imports.filter(({ file, from }) => {
     if (from.startsWith('test/')) return true
-    const [own, other] = [houseOf(file), houseOf(from)]
-    if (own === undefined || other === undefined) return false
-    if (own !== other) return other.floor >= own.floor
-    const rankOf = (path: string) => own.rooms?.find(({ of }) => of.test(path))?.rank ?? 0
+    const [fileHouse, fromHouse] = [houseOf(file), houseOf(from)]
+    if (fileHouse === undefined || fromHouse === undefined) return false
+    if (fileHouse !== fromHouse) return fromHouse.floor >= fileHouse.floor
+    const rankOf = (path: string) => fileHouse.rooms?.find(({ of }) => of.test(path))?.rank ?? 0
     const isNeighbour = rankOf(from) === rankOf(file) && rankOf(file) > 0 && folderOf(from) !== folderOf(file)
     return rankOf(from) > rankOf(file) || isNeighbour
   })

@@ -16,14 +16,14 @@ async function read(text: string, format: FileFormat, size = 7): Promise<FileEnt
   return entries
 }
 
-const told = (entries: readonly FileEntry[]) =>
+const shown = (entries: readonly FileEntry[]) =>
   entries.map((entry) => [entry.line, 'fields' in entry ? entry.fields : entry.fault])
 
 test('NDJSON is cut at newlines wherever the pieces end, with every kind of end', async () => {
   const text = '\ufeff{"externalId":"ä"}\r\n\n{"externalId":"b"}\n"c"\n{"externalId":"d"}'
 
   for (const size of [1, 2, 3, 1000]) {
-    expect(told(await read(text, 'ndjson', size))).toEqual([
+    expect(shown(await read(text, 'ndjson', size))).toEqual([
       [1, { externalId: 'ä' }],
       [3, { externalId: 'b' }],
       [4, { externalId: 'c' }],
@@ -35,7 +35,7 @@ test('NDJSON is cut at newlines wherever the pieces end, with every kind of end'
 test('a line that is no object costs only itself, and is kept whole', async () => {
   const entries = await read('nonsense\n[1]\n{"externalId":"a"}\n', 'ndjson')
 
-  expect(told(entries)).toEqual([
+  expect(shown(entries)).toEqual([
     [1, 'the line is not JSON'],
     [2, 'the line is no JSON object'],
     [3, { externalId: 'a' }],
@@ -46,7 +46,7 @@ test('a line that is no object costs only itself, and is kept whole', async () =
 test('a line beyond bounds is not kept in memory, and the next one is read', async () => {
   const entries = await read(`${'x'.repeat(2 * 1024 * 1024)}\n{"externalId":"a"}\n`, 'ndjson', 65_536)
 
-  expect(told(entries)).toEqual([
+  expect(shown(entries)).toEqual([
     [1, 'the line is longer than 1 MiB'],
     [2, { externalId: 'a' }],
   ])
@@ -101,7 +101,7 @@ test('reading on from the byte after any entry finds exactly the others', async 
 test('CSV fields may hold commas, quotes and line ends; empty cells are absent', async () => {
   const text = 'externalId,name,value\r\na,"two, ""big""",1\r\nb,"over\r\nlines",\r\nc,,3\r\n'
 
-  expect(told(await read(text, 'csv'))).toEqual([
+  expect(shown(await read(text, 'csv'))).toEqual([
     [2, { externalId: 'a', name: 'two, "big"', value: '1' }],
     [3, { externalId: 'b', name: 'over\nlines' }],
     [5, { externalId: 'c', value: '3' }],
@@ -118,7 +118,7 @@ test('a quote that nothing closes costs its own line, in the middle and at the e
 })
 
 test('a quote within a cell opens none: each such line is a fault of its own', async () => {
-  expect(told(await read('externalId,height\na,5\'10"\nb,6\'1"\nc,180\n', 'csv'))).toEqual([
+  expect(shown(await read('externalId,height\na,5\'10"\nb,6\'1"\nc,180\n', 'csv'))).toEqual([
     [2, expect.stringContaining('a quote')],
     [3, expect.stringContaining('a quote')],
     [4, { externalId: 'c', height: '180' }],
@@ -126,7 +126,7 @@ test('a quote within a cell opens none: each such line is a fault of its own', a
 })
 
 test('a line with too few or too many cells is said to be one', async () => {
-  expect(told(await read('externalId,name\na\nb,1,2\n', 'csv'))).toEqual([
+  expect(shown(await read('externalId,name\na\nb,1,2\n', 'csv'))).toEqual([
     [2, 'the line has 1 cells, and there are 2 columns'],
     [3, 'the line has 3 cells, and there are 2 columns'],
   ])

@@ -54,9 +54,12 @@ try {
   report('the same command again', secondMemory)
 
   const result = healthImportResult.parse(JSON.parse(stdout))
-  const [one] = result.files
+  const [importedFile] = result.files
   check(result.resumedAfter > 0, `it went on after ${result.resumedAfter} logs`)
-  check(one?.read === counts.records && one.logs === counts.records, `${one?.logs} of ${counts.records} records`)
+  check(
+    importedFile?.read === counts.records && importedFile.logs === counts.records,
+    `${importedFile?.logs} of ${counts.records} records`,
+  )
   check(result.accepted === counts.distinct, `${result.accepted} of ${counts.distinct} are there, each once`)
   check(result.duplicate === counts.records - counts.distinct, `${result.duplicate} were copies`)
   const { rows } = await pool.query<{ n: string }>('select count(*) n from vitalsync.items')

@@ -92,8 +92,8 @@ for (const engine of queueKinds) {
     expect(await line.rows('select 1 from vitalsync.refusals')).not.toEqual([])
     expect(await line.rows('select 1 from vitalsync.failures')).not.toEqual([])
     expect(await line.rows('select 1 from vitalsync.quarantine')).not.toEqual([])
-    const told = [...(collector.metrics.get('canary') ?? [])]
-    expect(told).toEqual(expect.arrayContaining(listKnownMetrics().pipeline.map(({ name }) => name)))
+    const metricNames = [...(collector.metrics.get('canary') ?? [])]
+    expect(metricNames).toEqual(expect.arrayContaining(listKnownMetrics().pipeline.map(({ name }) => name)))
     const spans = new Set(collector.spans.map(({ name }) => name.split(' ')[0]))
     expect([...spans]).toEqual(expect.arrayContaining(['tick', 'run', 'addBulk', 'process', 'scoresOf', 'commit']))
     expect(collector.spans.some(({ links = [] }) => links.length > 0)).toBe(true)

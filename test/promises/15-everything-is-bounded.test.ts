@@ -48,11 +48,11 @@ for (const engine of queueKinds) {
     const line = await open(engine)
     await line.addProfiles('ada')
     await line.tick('sync')
-    const told = Promise.withResolvers<unknown>()
+    const reported = Promise.withResolvers<unknown>()
     const endlessly: Job['run'] = (_, { signal }) =>
       new Promise((_, reject) => {
         signal.addEventListener('abort', () => {
-          told.resolve(signal.reason)
+          reported.resolve(signal.reason)
           reject(signal.reason)
         })
       })
@@ -70,7 +70,10 @@ for (const engine of queueKinds) {
       log: createLog({ level: 'silent' }),
     })
 
-    expect(await told.promise).toMatchObject({ name: 'TimeoutError', message: 'sync-profile took longer than 50 ms' })
+    expect(await reported.promise).toMatchObject({
+      name: 'TimeoutError',
+      message: 'sync-profile took longer than 50 ms',
+    })
     expect(await ended.promise).toMatchObject({ job: 'sync-profile', outcome: 'again' })
     await workers.close(5000)
   })

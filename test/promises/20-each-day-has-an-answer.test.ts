@@ -60,8 +60,8 @@ test('each day of each stream is there, or it is known why it is not', async ({ 
 test('a day is the person’s own where a record shows it', async ({ open, peer }) => {
   const line = await open('postgres', HISTORY)
   await line.addProfiles('auckland')
-  const own = `${day(12)}T00:00:00+13:00` // a day of UTC earlier
-  peer.give('auckland', 'scores', [scoreOf(12, 0.1, { scoreDateTime: own, createdAt: own })])
+  const midnight = `${day(12)}T00:00:00+13:00` // a day of UTC earlier
+  peer.give('auckland', 'scores', [scoreOf(12, 0.1, { scoreDateTime: midnight, createdAt: midnight })])
   const nightBefore = { startDateTime: `${day(12)}T18:00:00+13:00`, endDateTime: `${day(11)}T18:00:00+13:00` }
   const week = { startDateTime: `${day(20)}T00:00:00+13:00`, endDateTime: `${day(13)}T00:00:00+13:00` }
   const biomarker = {

@@ -48,12 +48,12 @@ function endsAreExclusive(peer: Peer, externalId: string, stream: keyof typeof o
     const [start = 0, end = 0] = ['startDateTime', 'endDateTime'].map((name) =>
       Date.parse(searchParams.get(name) ?? ''),
     )
-    const told = onSeams[stream].filter((record) => {
+    const expectedRecords = onSeams[stream].filter((record) => {
       const from = Date.parse('scoreDateTime' in record ? String(record.scoreDateTime) : record.startDateTime)
       const to = 'endDateTime' in record ? Date.parse(record.endDateTime) : from
       return from < end && (to > start || from >= start)
     })
-    return told.length === 0 ? { status: 204 } : json(200, told)
+    return expectedRecords.length === 0 ? { status: 204 } : json(200, expectedRecords)
   }
 }
 

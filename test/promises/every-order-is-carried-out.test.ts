@@ -33,8 +33,8 @@ for (const engine of queueKinds) {
 
     line.work()
 
-    const one = { enqueued: 1, done: 1, failed: 0 }
-    expect(await endOf(line, first, same, other)).toEqual([one, one, one])
+    const counts = { enqueued: 1, done: 1, failed: 0 }
+    expect(await endOf(line, first, same, other)).toEqual([counts, counts, counts])
     expect(await line.rows('select value from vitalsync.scores order by 1')).toEqual([{ value: 0.1 }, { value: 0.2 }])
   })
 
@@ -57,8 +57,8 @@ for (const engine of queueKinds) {
     expect(await endOf(line, first)).toEqual([{ enqueued: 1, done: 1, failed: 0 }])
     expect(await line.pipeline.runs.get(second.id)).toMatchObject({ state: 'running', done: 0 })
     again.release()
-    const one = { enqueued: 1, done: 1, failed: 0 }
-    expect(await endOf(line, second, third)).toEqual([one, one])
+    const counts = { enqueued: 1, done: 1, failed: 0 }
+    expect(await endOf(line, second, third)).toEqual([counts, counts])
   })
 
   test(`after a worker that was killed with its jobs, every run of the same people adds up (${engine})`, async ({

@@ -60,13 +60,13 @@ test('an answer is cached once for profile and account, and sent again byte for 
   const person = await registerProfile(world)
   await inside.sql.query('select 1')
   await given(inside, person, { days: 30, bytes: 1000 })
-  const own = () => call(world, '/api/v1/profile/score', { auth: person.auth })
+  const askScores = () => call(world, '/api/v1/profile/score', { auth: person.auth })
   const ofAccount = () => call(world, `/api/v1/profile/score/${person.externalId}`, { auth: person.account })
 
   const before = await keptBytes(world)
-  const first = await own()
+  const first = await askScores()
   const kept = (await keptBytes(world)) - before
-  const others = [await ofAccount(), await own(), await ofAccount()]
+  const others = [await ofAccount(), await askScores(), await ofAccount()]
 
   expect(kept).toBeGreaterThan(first.text.length)
   expect(kept).toBeLessThan(first.text.length + 2000)

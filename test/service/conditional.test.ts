@@ -76,9 +76,9 @@ test('a tag changes with every change of the records, and is the same for the pr
     const answers = []
     for (const { path, auth } of formsOf('score', person))
       answers.push(await call(world, path, { auth, headers: plain }))
-    const [own, ofAccount] = answers.map(({ headers }) => headers.get('etag'))
-    expect(own).toBe(ofAccount)
-    tags.add(own ?? null)
+    const [profileTag, ofAccount] = answers.map(({ headers }) => headers.get('etag'))
+    expect(profileTag).toBe(ofAccount)
+    tags.add(profileTag ?? null)
   }
 
   await look()
@@ -94,9 +94,10 @@ test('a tag changes with every change of the records, and is the same for the pr
 
 test('a tag is never given again, though the database forgets what came after a backup', async ({ world, inside }) => {
   const person = await registerProfile(world)
-  const [own] = formsOf('score', person)
-  if (!own) throw new Error('no forms')
-  const tagNow = async () => (await call(world, own.path, { auth: own.auth, headers: plain })).headers.get('etag')
+  const [profileForm] = formsOf('score', person)
+  if (!profileForm) throw new Error('no forms')
+  const tagNow = async () =>
+    (await call(world, profileForm.path, { auth: profileForm.auth, headers: plain })).headers.get('etag')
   const revisionSql = `service.derived_revisions where profile_id = (select profile_id from service.profiles where external_id = $1)`
   await given(inside, person, 2)
   const { rows: backup } = await inside.sql.query(`select revision from ${revisionSql}`, [person.externalId])
@@ -121,15 +122,15 @@ test('a tag is never given again, though the database forgets what came after a 
 test('a held answer is not read again: 304 without a look at a record', async ({ world, inside }) => {
   const person = await registerProfile(world)
   await given(inside, person, 3)
-  const [own, ofAccount] = formsOf('score', person)
-  if (!own || !ofAccount) throw new Error('no forms')
-  const first = await call(world, own.path, { auth: own.auth, headers: plain })
+  const [profileForm, ofAccount] = formsOf('score', person)
+  if (!profileForm || !ofAccount) throw new Error('no forms')
+  const first = await call(world, profileForm.path, { auth: profileForm.auth, headers: plain })
   const tag = first.headers.get('etag') ?? ''
   const client = await inside.sql.connect()
   try {
     // A statement that reads a record now waits for the lock.
     await client.query('begin; lock table service.derived in access exclusive mode')
-    for (const { path, auth } of [own, ofAccount]) {
+    for (const { path, auth } of [profileForm, ofAccount]) {
       for (const query of ['', '?types=activity', '?startDateTime=2026-07-02']) {
         const answer = await call(world, `${path}${query}`, { auth, headers: { 'if-none-match': tag } })
         expect([answer.status, answer.text]).toEqual([304, ''])
@@ -144,9 +145,9 @@ test('a held answer is not read again: 304 without a look at a record', async ({
 test('each content coding has its own strong tag, and each tag is known again', async ({ world, inside }) => {
   const person = await registerProfile(world)
   await given(inside, person, 30)
-  const [own] = formsOf('score', person)
-  if (!own) throw new Error('no forms')
-  const read = (headers: Record<string, string>) => call(world, own.path, { auth: own.auth, headers })
+  const [profileForm] = formsOf('score', person)
+  if (!profileForm) throw new Error('no forms')
+  const read = (headers: Record<string, string>) => call(world, profileForm.path, { auth: profileForm.auth, headers })
   const tags = new Set<string>()
   for (const coding of ['identity', 'gzip', 'br', 'deflate']) {
     const full = await read({ 'accept-encoding': coding })
@@ -164,10 +165,10 @@ test('each content coding has its own strong tag, and each tag is known again', 
 
 test('an answer is pending while a day that touches its range waits for derivation', async ({ world, inside }) => {
   const person = await registerProfile(world)
-  const [own] = formsOf('score', person)
-  if (!own) throw new Error('no forms')
+  const [profileForm] = formsOf('score', person)
+  if (!profileForm) throw new Error('no forms')
   const state = async (query = '') => {
-    const answer = await call(world, `${own.path}${query}`, { auth: own.auth })
+    const answer = await call(world, `${profileForm.path}${query}`, { auth: profileForm.auth })
     return answer.headers.get('derivation-state')
   }
   expect(await state()).toBe('finished')
@@ -187,7 +188,7 @@ test('an answer is pending while a day that touches its range waits for derivati
   expect(await biomarkers('?startDateTime=2026-12-01')).toBe('pending')
   expect(await biomarkers('?endDateTime=2026-06-30')).toBe('finished')
 
-  const held = await call(world, own.path, { auth: person.auth, headers: { 'if-none-match': '"r0"' } })
+  const held = await call(world, profileForm.path, { auth: person.auth, headers: { 'if-none-match': '"r0"' } })
   expect([held.status, held.headers.get('derivation-state')]).toEqual([304, 'pending'])
 
   await inside.sql.query('delete from service.dirty_days')

@@ -252,8 +252,8 @@ describe('what is there', () => {
     const change = (sql: string) =>
       inside.sql.query(`${sql} where profile_id in
       (select profile_id from service.profiles where external_id = '${person.externalId}')`)
-    const [, own] = forms[0]
-    const values = async (form: Form = own) => {
+    const [, profileForm] = forms[0]
+    const values = async (form: Form = profileForm) => {
       const answer = await read(world, form, 'score', person)
       return answer.status === 204 ? [] : answer.json.map((record: { value: number }) => record.value)
     }

@@ -350,16 +350,16 @@ describe('a role with few rights', () => {
 
 async function everyOperation(world: ServiceWorld): Promise<void> {
   const person = await registerProfile(world)
-  const own = async (method: string, path: string, body?: unknown) =>
+  const callOwn = async (method: string, path: string, body?: unknown) =>
     call(world, `/api/v1/profile/${path}`, { method, auth: person.auth, ...(body === undefined ? {} : { body }) })
   const statuses = [
-    await own('POST', 'data/log', [stepsLog(), stepsLog()]),
-    await own('POST', 'tag', { type: 'event', name: 'a', source: 'b', startDateTime: '2026-07-11' }),
-    await own('GET', 'tag'),
-    await own('PUT', 'demographic', { age: 5 }),
-    await own('PATCH', 'demographic', { age: 6 }),
-    await own('GET', 'demographic'),
-    await own('PUT', 'deviceInformation', {
+    await callOwn('POST', 'data/log', [stepsLog(), stepsLog()]),
+    await callOwn('POST', 'tag', { type: 'event', name: 'a', source: 'b', startDateTime: '2026-07-11' }),
+    await callOwn('GET', 'tag'),
+    await callOwn('PUT', 'demographic', { age: 5 }),
+    await callOwn('PATCH', 'demographic', { age: 6 }),
+    await callOwn('GET', 'demographic'),
+    await callOwn('PUT', 'deviceInformation', {
       sdkId: 'a',
       sdkVersion: '1',
       appId: 'a',
@@ -368,7 +368,7 @@ async function everyOperation(world: ServiceWorld): Promise<void> {
       system: 's',
       systemVersion: '1',
     }),
-    await own('GET', 'score'),
+    await callOwn('GET', 'score'),
     await call(world, `/api/v1/profile/score/${person.externalId}`, { auth: person.account }),
     await call(world, '/api/v1/account/profile/search', { auth: person.account }),
     await call(world, '/api/v1/oauth/profile/refreshToken', {

@@ -19,8 +19,8 @@ describe('the parts of a query without effect are reported', () => {
     [{ types: ['mental'] }, 'types knows no "mental", is "mental_wellbeing" meant?'],
     [{ 'a b\r\nset-cookie: c': 'x' }, 'there is no parameter of a name that was sent'],
     [{ types: ['\u0000'] }, 'types knows no word that was sent'],
-  ])('%o', (query, told) => {
-    expect(queryNotes(query, known)).toBe(told)
+  ])('%o', (query, notes) => {
+    expect(queryNotes(query, known)).toBe(notes)
   })
   test('in at most ten notes', () => {
     const query = { types: Array.from({ length: 90 }, (_, index) => `w${index}`), other: 'x' }

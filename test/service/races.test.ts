@@ -15,15 +15,16 @@ import {
 
 /** Every request that writes data of a profile, or issues tokens for it. */
 function writes(world: ServiceWorld, { externalId, auth, account, refreshToken }: RegisteredProfile) {
-  const own = (method: string, path: string, body: unknown) => call(world, `/api/v1/${path}`, { method, auth, body })
+  const callOwn = (method: string, path: string, body: unknown) =>
+    call(world, `/api/v1/${path}`, { method, auth, body })
   const event = { type: 'event', name: 'a', source: 'b', startDateTime: '2026-07-11' }
   return [
-    () => own('POST', 'profile/data/log', [stepsLog()]),
-    () => own('POST', 'profile/tag', event),
-    () => own('PUT', 'profile/demographic', { age: 40 }),
-    () => own('PATCH', 'profile/demographic', { age: 41 }),
-    () => own('PUT', 'profile/deviceInformation', device),
-    () => own('POST', 'oauth/profile/refreshToken', { refreshToken }),
+    () => callOwn('POST', 'profile/data/log', [stepsLog()]),
+    () => callOwn('POST', 'profile/tag', event),
+    () => callOwn('PUT', 'profile/demographic', { age: 40 }),
+    () => callOwn('PATCH', 'profile/demographic', { age: 41 }),
+    () => callOwn('PUT', 'profile/deviceInformation', device),
+    () => callOwn('POST', 'oauth/profile/refreshToken', { refreshToken }),
     () => call(world, `/api/v1/profile/tag/${externalId}`, { method: 'POST', auth: account, body: event }),
     () => call(world, '/api/v1/oauth/profile/token', { method: 'POST', auth: account, body: { externalId } }),
     () => call(world, '/api/v1/oauth/profile/register', { method: 'POST', auth: account, body: { externalId } }),

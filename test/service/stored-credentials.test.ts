@@ -48,15 +48,15 @@ async function fillCredentials(pool: pg.Pool) {
     const secret = await issueAccountToken(pool, { accountId: accountOf(key), keyId, nowMs, lifetimeSeconds })
     secrets.push({ label: key, secret })
   }
-  for (const [externalId, own] of [
+  for (const [externalId, ownKeys] of [
     ['ada', ['a1', 'a2', 'none']],
     ['bob', ['a1', 'none']],
     ['eve', ['b1']],
   ] as const) {
-    const accountId = accountOf(own[0])
+    const accountId = accountOf(ownKeys[0])
     const profileId = (await createProfile(pool, { accountId, externalId, nowAt })) ?? ''
     profiles[externalId] = profileId
-    for (const key of own) {
+    for (const key of ownKeys) {
       const grant = { accountId, profileId, readOnly: false, nowMs, lifetimeSeconds, keyId: keys[key] }
       const issued = await issueProfileToken(pool, grant)
       const label = `${externalId} ${key}`

@@ -5,7 +5,7 @@ import { fileOf, importInto, importOne, type PushedLog } from '../../support/hea
 
 const berlin = { timeZone: 'Europe/Berlin', formats: [fitbit] }
 const json = (name: string, list: unknown) => fileOf(`Takeout/Fitbit/Global Export Data/${name}`, JSON.stringify(list))
-const told = (logs: readonly PushedLog[]) =>
+const rowsOf = (logs: readonly PushedLog[]) =>
   logs.map(({ dataType, value, startDateTime, endDateTime }) => [dataType, value, startDateTime, endDateTime])
 
 test('steps and heart rate are in UTC: their local day is that of the zone', async () => {
@@ -20,10 +20,10 @@ test('steps and heart rate are in UTC: their local day is that of the zone', asy
   ])
   const [{ logs, reports }, second] = [await importOne(steps, berlin), await importOne(beats, berlin)]
 
-  expect(told(logs)).toEqual([['steps', 42, '2026-03-02T00:30:00+01:00', '2026-03-02T00:31:00+01:00']])
+  expect(rowsOf(logs)).toEqual([['steps', 42, '2026-03-02T00:30:00+01:00', '2026-03-02T00:31:00+01:00']])
   expect(reports[0]).toMatchObject({ read: 3, mapped: 1, firstDay: '2026-03-02' })
   expect(reports[0]?.rejected).toEqual([{ reason: 'steps is more than 300 a minute', records: 1 }])
-  expect(told(second.logs)).toEqual([['heart_rate', 61, '2026-07-02T00:30:05+02:00', '2026-07-02T00:30:05+02:00']])
+  expect(rowsOf(second.logs)).toEqual([['heart_rate', 61, '2026-07-02T00:30:05+02:00', '2026-07-02T00:30:05+02:00']])
   expect(second.reports[0]?.leftOut).toEqual([{ reason: 'a heart rate of confidence 0', records: 1 }])
 })
 
@@ -67,7 +67,7 @@ describe('sleep', () => {
     )
     const { logs } = await importOne(file, berlin)
 
-    expect(told(logs).map(([dataType, value, start]) => [dataType, value, String(start).slice(11)])).toEqual([
+    expect(rowsOf(logs).map(([dataType, value, start]) => [dataType, value, String(start).slice(11)])).toEqual([
       ['sleep_stage_in_bed', 120, '00:00:00+01:00'],
       ['sleep_stage_light', 30, '00:00:00+01:00'],
       ['sleep_stage_light', 27, '00:32:00+01:00'],
@@ -87,7 +87,7 @@ describe('sleep', () => {
     const times = { startTime: `${day}T00:00:00.000`, endTime: `${day}T04:00:00.000`, duration: 3 * 3_600_000 }
     const { logs } = await importOne(nightOf(data, [], times), berlin)
 
-    expect(told(logs)).toEqual([
+    expect(rowsOf(logs)).toEqual([
       ['sleep_stage_in_bed', 180, '2026-03-29T00:00:00+01:00', '2026-03-29T04:00:00+02:00'],
       ['sleep_stage_light', 120, '2026-03-29T00:00:00+01:00', '2026-03-29T03:00:00+02:00'],
       ['sleep_stage_rem', 60, '2026-03-29T03:00:00+02:00', '2026-03-29T04:00:00+02:00'],
@@ -109,7 +109,7 @@ describe('sleep', () => {
   test('of a classic night counts restless minutes as awake', async () => {
     const { logs } = await importOne(nightOf([level('00:00', 'asleep', 60), level('01:00', 'restless', 60)]), berlin)
 
-    expect(told(logs).map(([dataType, value]) => [dataType, value])).toEqual([
+    expect(rowsOf(logs).map(([dataType, value]) => [dataType, value])).toEqual([
       ['sleep_stage_in_bed', 120],
       ['sleep_stage_sleeping', 60],
       ['sleep_stage_awake', 60],
@@ -149,10 +149,10 @@ test('variability is RMSSD in local time, saturation is UTC, and a minute that w
   )
   const [first, second] = [await importOne(details, berlin), await importOne(minutes, berlin)]
 
-  expect(told(first.logs).map((row) => row.slice(0, 3))).toEqual([
+  expect(rowsOf(first.logs).map((row) => row.slice(0, 3))).toEqual([
     ['heart_rate_variability_rmssd', 31.5, '2026-03-02T01:00:00+01:00'],
   ])
-  expect(told(second.logs).map((row) => row.slice(0, 3))).toEqual([
+  expect(rowsOf(second.logs).map((row) => row.slice(0, 3))).toEqual([
     ['oxygen_saturation', 95.5, '2026-03-02T00:15:00+01:00'],
   ])
   expect(second.reports[0]).toMatchObject({ read: 2, mapped: 1 })
@@ -167,8 +167,8 @@ test('a resting heart rate belongs to its local day, and 0 means no value', asyn
   const longest = json('resting_heart_rate-2026-10-25.json', [day('10/25/26 00:00:00', 57.5)])
   const [{ logs }, second] = [await importOne(file, berlin), await importOne(longest, berlin)]
 
-  expect(told(logs)).toEqual([['resting_heart_rate', 57.5, '2026-03-01T00:00:00+01:00', '2026-03-01T23:59:59+01:00']])
-  expect(told(second.logs).map((row) => row.slice(2))).toEqual([
+  expect(rowsOf(logs)).toEqual([['resting_heart_rate', 57.5, '2026-03-01T00:00:00+01:00', '2026-03-01T23:59:59+01:00']])
+  expect(rowsOf(second.logs).map((row) => row.slice(2))).toEqual([
     ['2026-10-25T00:00:00+02:00', '2026-10-25T22:59:59+01:00'],
   ])
 })

@@ -28,7 +28,7 @@ const arrived: Arrived = {
   generation: 3,
 }
 const snapshot: Arrived = { ...arrived, stream: { kind: 'snapshot' } }
-const own: RecentWindow = { ...window, sentAtMs, crossingHashes: [5], reachesBack: true }
+const thisReading: RecentWindow = { ...window, sentAtMs, crossingHashes: [5], reachesBack: true }
 const recent = (startMs: number, endMs: number, laterMs: number): RecentWindow => ({
   startMs,
   endMs,
@@ -45,7 +45,7 @@ test('a reading of an erased profile may do nothing, however old it is', () => {
 })
 
 test('a reading alone may do all, and is remembered with its edges', () => {
-  expect(judged({})).toEqual({ kind: 'admitted', newer: [], complete: true, mayCover: true, recent: [own] })
+  expect(judged({})).toEqual({ kind: 'admitted', newer: [], complete: true, mayCover: true, recent: [thisReading] })
 })
 
 const position = (record: Span) => ({
@@ -99,9 +99,11 @@ test('of a snapshot every other reading speaks, whatever its window', () => {
   expect(judged({ recent: [recent(900, 901, -1)] }, snapshot)).toMatchObject({
     complete: true,
     mayCover: true,
-    recent: [own],
+    recent: [thisReading],
   })
-  expect(judged({ recent: [recent(900, 901, 1)] }, snapshot)).toMatchObject({ recent: [recent(900, 901, 1), own] })
+  expect(judged({ recent: [recent(900, 901, 1)] }, snapshot)).toMatchObject({
+    recent: [recent(900, 901, 1), thisReading],
+  })
 })
 
 test.for<readonly [Partial<Arrived>, number, { complete: boolean; mayCover: boolean }]>([
@@ -125,14 +127,14 @@ test.for<readonly [string, readonly RecentWindow[], readonly number[]]>([
   ['but it is when the newer one is away, before', [recent(120, 130, -1), recent(50, 99, 1)], [1]],
   ['but it is when the newer one is away, after', [recent(120, 130, -1), recent(201, 250, 1)], [1]],
 ])('of the readings that are remembered, %s', ([, before, kept]) => {
-  expect(judged({ recent: before })).toMatchObject({ recent: [...kept.map((index) => before[index]), own] })
+  expect(judged({ recent: before })).toMatchObject({ recent: [...kept.map((index) => before[index]), thisReading] })
 })
 
 test('a reading is remembered while an older one may still arrive', () => {
   const asOld = recent(300, 400, 50 - READING_AGE_MAX_MS)
   const older = recent(300, 400, 49 - READING_AGE_MAX_MS)
 
-  expect(judged({ recent: [asOld, older] })).toMatchObject({ recent: [asOld, own] })
+  expect(judged({ recent: [asOld, older] })).toMatchObject({ recent: [asOld, thisReading] })
 })
 
 const rule = { settleMs: 50, intervalsMs: [10, 20] }

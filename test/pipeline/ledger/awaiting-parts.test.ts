@@ -137,14 +137,16 @@ test('each instant goes its own way: parts only join neighbours of the same stat
       for (const event of events) {
         if ('reading' in event) {
           parts = partsAfterReading(parts, event.reading, rule)
-          instants = instants.map((own) => partsAfterReading(own, event.reading, rule))
+          instants = instants.map((ofInstant) => partsAfterReading(ofInstant, event.reading, rule))
         } else {
           const [kind, disjoint] = [
             event.kind as keyof typeof change,
             event.spans.slice(0, event.kind === 'pending' ? 1 : 3),
           ]
           parts = change[kind](parts, disjoint, event.atMs)
-          instants = instants.map((own, ms) => (holds(disjoint, ms) ? instantAfter(own, ms, kind, event.atMs) : own))
+          instants = instants.map((ofInstant, ms) =>
+            holds(disjoint, ms) ? instantAfter(ofInstant, ms, kind, event.atMs) : ofInstant,
+          )
         }
         expect(byInstant(parts)).toEqual(instants)
         expect(parts).toEqual(parts.toSorted((a, b) => a.startMs - b.startMs))

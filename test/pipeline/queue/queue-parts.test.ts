@@ -60,9 +60,9 @@ for (const engine of queueKinds) {
     expect(await queue.backlog('manual')).toEqual({ waiting: 40, active: 0, delayed: 0 })
     for (const part of [0, 1, 2, 3]) {
       const jobs = await opened.queue('manual', part).getJobs(['waiting'])
-      const own = orders.filter(({ profileId }) => partOf4(profileId) === part)
-      expect(jobs.map(({ data }) => data.profileId).sort()).toEqual(own.map(({ profileId }) => profileId).sort())
-      expect(own.length).toBeGreaterThan(0)
+      const ownOrders = orders.filter(({ profileId }) => partOf4(profileId) === part)
+      expect(jobs.map(({ data }) => data.profileId).sort()).toEqual(ownOrders.map(({ profileId }) => profileId).sort())
+      expect(ownOrders.length).toBeGreaterThan(0)
     }
     expect(await oldestJobMs(opened, 'manual')).toBe(first?.timestamp)
     expect(await queue.removeWaiting(orders.slice(0, 10))).toBe(10)
@@ -118,8 +118,8 @@ for (const engine of queueKinds) {
     expect(await two.rows('select count(*)::int as n, max(revision) as r from vitalsync.scores')).toEqual([
       { n: 40, r: 1 },
     ])
-    const told = async () => (await examineParts('queue', two.config.queueUrl ?? '', 2)).map(({ text }) => text)
-    await expect.poll(told, soon).toContain('a worker has parts 2-3, beyond QUEUE_PARTS=2')
+    const findingTexts = async () => (await examineParts('queue', two.config.queueUrl ?? '', 2)).map(({ text }) => text)
+    await expect.poll(findingTexts, soon).toContain('a worker has parts 2-3, beyond QUEUE_PARTS=2')
   })
 
   test(`CONCURRENCY bounds the jobs of all parts together, and one part with work has all of it (${engine})`, async ({
@@ -186,9 +186,9 @@ for (const engine of queueKinds) {
   }) => {
     const line = await open(engine, { QUEUE_PARTS: '4' })
     const ids = await addPeople(line, peer, 40)
-    const told = async () =>
+    const findingTexts = async () =>
       (await examineParts('queue', line.config.queueUrl ?? '', 4)).map(({ state, text }) => [state, text])
-    expect(await told()).toEqual([['note', 'none of its 4 parts has a worker now']])
+    expect(await findingTexts()).toEqual([['note', 'none of its 4 parts has a worker now']])
     const some = await startWorkerProcess(line.settings, 2000, '0-2')
     onTestFinished(() => some.kill())
     await line.tick('sync', { streams: ['scores'] })
@@ -199,13 +199,13 @@ for (const engine of queueKinds) {
     expect(await countWorkersOfAllParts(line.pipeline)).toBe(0)
     const status = await runProgram(['status'], { cwd: process.cwd(), env: line.settings })
     expect(status.stdout).toContain('! parts 3 of 4 have no worker: vitalsync worker --parts 3')
-    expect(await told()).toEqual([['wrong', 'parts 3 of 4 have no worker']])
+    expect(await findingTexts()).toEqual([['wrong', 'parts 3 of 4 have no worker']])
     const others = await startWorkerProcess(line.settings, 2000, '3')
     onTestFinished(() => others.kill())
     await line.idle()
 
     expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(40)
-    expect(await told()).toEqual([['well', 'each of its 4 parts has a worker']])
+    expect(await findingTexts()).toEqual([['well', 'each of its 4 parts has a worker']])
     await expect.poll(() => countWorkersOfAllParts(line.pipeline), soon).toBe(2)
   })
 }

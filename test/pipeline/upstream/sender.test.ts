@@ -44,9 +44,9 @@ function open(given: Partial<World> = {}) {
       async send(request) {
         seen.requests.push(request)
         nowMs += latencyMs
-        const one = answers[Math.min(seen.requests.length, answers.length) - 1]
-        if (one === undefined || one instanceof TransportError) throw one
-        return one
+        const scripted = answers[Math.min(seen.requests.length, answers.length) - 1]
+        if (scripted === undefined || scripted instanceof TransportError) throw scripted
+        return scripted
       },
       close: async () => undefined,
     },

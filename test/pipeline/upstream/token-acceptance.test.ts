@@ -16,15 +16,15 @@ describe('a token that upstream accepted', () => {
   test('is marked in the store once, by its generation; a profile’s token is not', async () => {
     const marked: Array<[TokenName, number]> = []
     const { provider } = openFleet(undefined, () => ({ markProven: async (...it) => void marked.push(it) }))
-    const one = provider()
-    const first = await one.get(account, 0, {})
-    one.markAccepted(account, first)
-    one.markAccepted(account, first)
-    one.markAccepted(profile, await one.get(profile, 0, {}))
-    const second = await one.get(account, 1, {})
-    one.markAccepted(account, first) // a late answer to the old token says nothing of the new one
+    const tokenProvider = provider()
+    const first = await tokenProvider.get(account, 0, {})
+    tokenProvider.markAccepted(account, first)
+    tokenProvider.markAccepted(account, first)
+    tokenProvider.markAccepted(profile, await tokenProvider.get(profile, 0, {}))
+    const second = await tokenProvider.get(account, 1, {})
+    tokenProvider.markAccepted(account, first) // a late answer to the old token says nothing of the new one
     expect(marked).toEqual([[account, 1]])
-    one.markAccepted(account, second)
+    tokenProvider.markAccepted(account, second)
 
     expect(marked).toEqual([
       [account, 1],
@@ -34,29 +34,29 @@ describe('a token that upstream accepted', () => {
 
   test('ends the count of generations in a row that nobody saw accepted', async () => {
     const { provider, store } = openFleet()
-    const [one, other] = [provider(), provider()]
+    const [tokenProvider, other] = [provider(), provider()]
     const unproven = async () => {
       const { token } = await store.read(account)
-      return token && one.consecutiveUnproven(account, token)
+      return token && tokenProvider.consecutiveUnproven(account, token)
     }
-    const first = await one.get(account, 0, {})
+    const first = await tokenProvider.get(account, 0, {})
     expect(await unproven()).toBe(1)
-    await one.get(account, 1, {})
+    await tokenProvider.get(account, 1, {})
     expect(await unproven()).toBe(2)
-    expect(await one.consecutiveUnproven(account, first)).toBe(0)
+    expect(await tokenProvider.consecutiveUnproven(account, first)).toBe(0)
     other.markAccepted(account, await other.get(account, 0, {}))
     await other.close()
     expect(await unproven()).toBe(0)
-    await one.get(account, 2, {})
+    await tokenProvider.get(account, 2, {})
     expect(await unproven()).toBe(1)
   })
 
   test('is accepted, whether the store hears of it or not', async () => {
     const { provider } = openFleet(undefined, () => ({ markProven: () => Promise.reject(new Error('away')) }))
-    const one = provider()
-    one.markAccepted(account, await one.get(account, 0, {}))
+    const tokenProvider = provider()
+    tokenProvider.markAccepted(account, await tokenProvider.get(account, 0, {}))
 
-    await expect(one.close()).resolves.toBeUndefined()
+    await expect(tokenProvider.close()).resolves.toBeUndefined()
   })
 })
 
@@ -116,13 +116,13 @@ test('each call carries the token of its caller, and names token and person as w
 
 test('a halt of an older generation leaves the newer one alone', async () => {
   const { provider, store } = openFleet()
-  const one = provider()
-  await one.get(account, 0, {})
-  await one.get(account, 1, {})
+  const tokenProvider = provider()
+  await tokenProvider.get(account, 0, {})
+  await tokenProvider.get(account, 1, {})
 
-  await one.halt(account, 1, 'refused')
+  await tokenProvider.halt(account, 1, 'refused')
   expect(await store.read(account)).toMatchObject({ generation: 2, breaker: undefined })
-  await one.halt(account, 2, 'refused')
+  await tokenProvider.halt(account, 2, 'refused')
   expect(await store.read(account)).toMatchObject({ breaker: { reason: 'refused' } })
 })
 

@@ -52,10 +52,10 @@ describe('a renewal that fails', () => {
       if (number === 1) throw busy
       return tokenOf(number)
     })
-    const one = provider()
-    await failureOf(() => one.get(account, 0, {}))
+    const tokenProvider = provider()
+    await failureOf(() => tokenProvider.get(account, 0, {}))
 
-    expect(await one.get(account, 0, {})).toMatchObject({ secret: 't2' })
+    expect(await tokenProvider.get(account, 0, {})).toMatchObject({ secret: 't2' })
   })
 
   test('of the account by a halt opens the breaker for every process, each time for twice as long', async () => {
@@ -90,11 +90,11 @@ describe('the old token, whose refresh token may be spent', () => {
     ['lives, and was refused', HOUR, 1, false],
   ])('that %s: by %i ms with refusal of %i handed on: %o', async ([, ageMs, refusal, isHandedOn]) => {
     const { provider, obtained, advance } = openFleet()
-    const one = provider()
-    await one.get(profile, 0, {})
+    const tokenProvider = provider()
+    await tokenProvider.get(profile, 0, {})
     advance(ageMs)
-    await one.get(profile, refusal, {})
-    await one.close()
+    await tokenProvider.get(profile, refusal, {})
+    await tokenProvider.close()
 
     expect(obtained).toHaveLength(2)
     expect(obtained[1]?.previous?.refreshSecret).toBe(isHandedOn ? 'r1' : undefined)
@@ -106,13 +106,13 @@ test('a renewal ahead of time that fails is tried again after a minute, and not 
     if (number > 1) throw lost
     return tokenOf(number)
   })
-  const one = provider()
-  await one.get(account, 0, {})
+  const tokenProvider = provider()
+  await tokenProvider.get(account, 0, {})
   advance(9 * HOUR)
   const idle = () => new Promise((turned) => setImmediate(turned))
   const askAfter = async (ms: number) => {
     advance(ms)
-    expect(one.get(account, 0, {})).toMatchObject({ secret: 't1' })
+    expect(tokenProvider.get(account, 0, {})).toMatchObject({ secret: 't1' })
     await idle()
     return obtained.length
   }
@@ -151,14 +151,14 @@ describe('a lease that another process holds', () => {
 
   test('keeps a registration from saving its token, which else is stored and used', async () => {
     const { provider, store, tokenOf, obtained } = openFleet()
-    const one = provider()
+    const tokenProvider = provider()
     await store.lease(profile, { generation: 0, leaseMs: SECOND })
-    await one.save(profile, tokenOf(5))
+    await tokenProvider.save(profile, tokenOf(5))
     expect((await store.read(profile)).token).toBeUndefined()
 
     const other = { account: 'a', profileId: '8' }
-    await one.save(other, tokenOf(6))
-    expect(one.get(other, 0, {})).toMatchObject({ generation: 1, secret: 't6' })
+    await tokenProvider.save(other, tokenOf(6))
+    expect(tokenProvider.get(other, 0, {})).toMatchObject({ generation: 1, secret: 't6' })
     expect(obtained).toEqual([])
   })
 })
@@ -188,9 +188,9 @@ test('a token that was refused is never given out again: a shared renewal of an 
     if (number === 1) await first.promise
     return tokenOf(number)
   })
-  const one = provider()
-  const early = one.get(account, 0, {})
-  const late = one.get(account, 1, {})
+  const tokenProvider = provider()
+  const early = tokenProvider.get(account, 0, {})
+  const late = tokenProvider.get(account, 1, {})
   first.resolve()
 
   expect(await early).toMatchObject({ generation: 1 })

@@ -10,9 +10,9 @@ test('a caller that gives up stops waiting; the renewal goes on for the others',
   const answer = Promise.withResolvers<NewToken>()
   const { provider, obtained, tokenOf } = openFleet(() => answer.promise)
   const leaving = new AbortController()
-  const one = provider()
-  const leaves = failureOf(() => one.get(account, 0, { signal: leaving.signal }))
-  const stays = one.get(account, 0, {})
+  const tokenProvider = provider()
+  const leaves = failureOf(() => tokenProvider.get(account, 0, { signal: leaving.signal }))
+  const stays = tokenProvider.get(account, 0, {})
 
   leaving.abort('enough')
 
@@ -25,11 +25,13 @@ test('a caller that gives up stops waiting; the renewal goes on for the others',
 
 test('a caller that gave up before waits for nothing, and none leaves a listener at its signal', async () => {
   const { provider } = openFleet()
-  const one = provider()
-  expect(await failureOf(() => one.get(account, 0, { signal: AbortSignal.abort() }))).toBeInstanceOf(Unanswered)
+  const tokenProvider = provider()
+  expect(await failureOf(() => tokenProvider.get(account, 0, { signal: AbortSignal.abort() }))).toBeInstanceOf(
+    Unanswered,
+  )
 
   const { signal } = new AbortController()
-  await one.get(account, 1, { signal })
+  await tokenProvider.get(account, 1, { signal })
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
@@ -39,11 +41,11 @@ test('closing ends a request for a token, and its callers are asked to come agai
     begun.resolve()
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   })
-  const one = provider()
-  const waiting = failureOf(() => one.get(account, 0, {}))
+  const tokenProvider = provider()
+  const waiting = failureOf(() => tokenProvider.get(account, 0, {}))
   await begun.promise
 
-  await one.close()
+  await tokenProvider.close()
 
   expect(await waiting).toMatchObject(stopping)
   // The lease was given back before the process ended.
@@ -60,11 +62,11 @@ test('closing ends the wait for another process, and its callers are asked to co
       return { kind: 'busy' }
     },
   }))
-  const one = provider()
-  const waiting = failureOf(() => one.get(account, 0, {}))
+  const tokenProvider = provider()
+  const waiting = failureOf(() => tokenProvider.get(account, 0, {}))
   await asked.promise
 
-  await one.close()
+  await tokenProvider.close()
 
   expect(await waiting).toMatchObject(stopping)
   expect(asks).toBeLessThan(6)
@@ -85,12 +87,12 @@ test('closing waits for the renewals and the proofs that run', async () => {
       ended.push('proven')
     },
   }))
-  const one = provider()
-  one.markAccepted(account, await one.get(account, 0, {}))
+  const tokenProvider = provider()
+  tokenProvider.markAccepted(account, await tokenProvider.get(account, 0, {}))
   advance(0.9 * LIFETIME_MS)
-  await one.get(account, 0, {})
+  await tokenProvider.get(account, 0, {})
 
-  const closed = one.close().then(() => ended.push('closed'))
+  const closed = tokenProvider.close().then(() => ended.push('closed'))
   await new Promise((turned) => setImmediate(turned))
   saved.resolve()
   await new Promise((turned) => setImmediate(turned))
@@ -108,11 +110,11 @@ test('a token that lives is given at once, without a question to the store', asy
       return memory.read(name)
     },
   }))
-  const one = provider()
-  await one.get(account, 0, {})
+  const tokenProvider = provider()
+  await tokenProvider.get(account, 0, {})
   const before = reads
 
-  expect(one.get(account, 0, {})).not.toBeInstanceOf(Promise)
+  expect(tokenProvider.get(account, 0, {})).not.toBeInstanceOf(Promise)
   expect(reads).toBe(before)
 })
 
@@ -120,8 +122,10 @@ test('200 callers share one renewal, also when it fails', async () => {
   const { provider, obtained } = openFleet(() => {
     throw new RetryLater('busy', { waitMs: 1 })
   })
-  const one = provider()
-  const failures = await Promise.all(Array.from({ length: 200 }, () => failureOf(() => one.get(account, 0, {}))))
+  const tokenProvider = provider()
+  const failures = await Promise.all(
+    Array.from({ length: 200 }, () => failureOf(() => tokenProvider.get(account, 0, {}))),
+  )
 
   expect(new Set(failures).size).toBe(1)
   expect(obtained).toHaveLength(1)

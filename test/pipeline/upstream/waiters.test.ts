@@ -26,12 +26,12 @@ test('waiters leave in order of urgency and arrival, those that give up or grow 
       let nowMs = 0
       let names = 0
       const add = (lane: Lane) => {
-        const one = { name: names, lane, sinceMs: nowMs, leave: new AbortController() }
+        const added = { name: names, lane, sinceMs: nowMs, leave: new AbortController() }
         names += 1
-        model.push(one)
-        waiters.add(lane, nowMs, one.leave.signal).then(
-          () => left.push(`${one.name} admitted`),
-          (error: Error) => left.push(`${one.name} ${error.name}`),
+        model.push(added)
+        waiters.add(lane, nowMs, added.leave.signal).then(
+          () => left.push(`${added.name} admitted`),
+          (error: Error) => left.push(`${added.name} ${error.name}`),
         )
       }
       const remove = (some: readonly Waiting[], end: string) => {

@@ -32,10 +32,10 @@ test('the params of a job are the payload that it reads, beside the profile', ()
     [sync, { streams: ['scores'] }],
     [backfill, { from: 1, to: 2, streams: ['scores'], again: true }],
   ] as const) {
-    const own = jobParams(producer, params)
-    const payload = { profileId: '1', ...own }
+    const jobData = jobParams(producer, params)
+    const payload = { profileId: '1', ...jobData }
     expect(producer.job.payload.parse(payload)).toEqual(payload)
-    expect(paramsText(own)).toBe(paramsText(JSON.parse(JSON.stringify(own))))
+    expect(paramsText(jobData)).toBe(paramsText(JSON.parse(JSON.stringify(jobData))))
   }
 })
 

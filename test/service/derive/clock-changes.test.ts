@@ -44,9 +44,9 @@ const kindsOfChange = [
 
 /** When a local day begins: at its midnight, or, when a change skips its midnight, at the change. */
 function dayStartMs({ atMs, before, after }: Change, day: number): number {
-  const [old, own] = [midnightMs(day, before), midnightMs(day, after)]
-  if (after > before) return old <= atMs ? old : Math.max(own, atMs)
-  return old < atMs ? old : own
+  const [old, newMidnightMs] = [midnightMs(day, before), midnightMs(day, after)]
+  if (after > before) return old <= atMs ? old : Math.max(newMidnightMs, atMs)
+  return old < atMs ? old : newMidnightMs
 }
 
 const offsetAt = ({ atMs, before, after }: Change, ms: number) => (ms < atMs ? before : after)

@@ -36,25 +36,25 @@ test.each([
   ['just before midnight, west of the person', '2026-03-10T23:30:00-05:00', 20, march10],
   ['up to midnight, west of the person', '2026-03-10T23:00:00-05:00', 60, march10],
 ])('a log of one local date counts as a whole on it and nowhere else: %s', (_, start, minutes, day) => {
-  const one = log('steps', start, [minutes, 100])
+  const stepsLog = log('steps', start, [minutes, 100])
   const onDay = (by: number) => {
     const [startMs, endMs] = [utcDay.span.startMs + by * 24 * HOUR, utcDay.span.endMs + by * 24 * HOUR]
-    return partOnDay(one, one, { day: day + by, offset: 0, span: { startMs, endMs } })
+    return partOnDay(stepsLog, stepsLog, { day: day + by, offset: 0, span: { startMs, endMs } })
   }
 
-  expect([-1, 0, 1].map(onDay)).toEqual([null, { startMs: one.startMs, endMs: one.endMs }, null])
+  expect([-1, 0, 1].map(onDay)).toEqual([null, { startMs: stepsLog.startMs, endMs: stepsLog.endMs }, null])
 })
 
 test('a log across midnight is cut where the days of the person meet', () => {
-  const one = log('steps', '2026-03-10T23:00:00Z', [120, 100])
+  const stepsLog = log('steps', '2026-03-10T23:00:00Z', [120, 100])
   const next = {
     day: march10 + 1,
     offset: 0,
     span: { startMs: utcDay.span.endMs, endMs: utcDay.span.endMs + 24 * HOUR },
   }
 
-  expect(partOnDay(one, one, utcDay)).toEqual({ startMs: one.startMs, endMs: utcDay.span.endMs })
-  expect(partOnDay(one, one, next)).toEqual({ startMs: utcDay.span.endMs, endMs: one.endMs })
+  expect(partOnDay(stepsLog, stepsLog, utcDay)).toEqual({ startMs: stepsLog.startMs, endMs: utcDay.span.endMs })
+  expect(partOnDay(stepsLog, stepsLog, next)).toEqual({ startMs: utcDay.span.endMs, endMs: stepsLog.endMs })
 })
 
 test.each([
@@ -121,16 +121,16 @@ test('a log that begins at the instant of the derivation is known, a later one i
 })
 
 test('logs that differ in kind, start, end, value or source are no copies of one another', () => {
-  const one = log('steps', '2026-03-10T08:00:00Z', [10, 100])
+  const stepsLog = log('steps', '2026-03-10T08:00:00Z', [10, 100])
   const others = [
     { dataType: 'floors_climbed' },
-    { startMs: one.startMs + 1 },
-    { endMs: one.endMs + 1 },
+    { startMs: stepsLog.startMs + 1 },
+    { endMs: stepsLog.endMs + 1 },
     { value: 101 },
     { source: 'other-app' },
   ]
   const kept = (other: Partial<DataLog>) =>
-    createLogsByDay([one, { ...one, ...other, id: 'other' }]).allOn(march10).length
+    createLogsByDay([stepsLog, { ...stepsLog, ...other, id: 'other' }]).allOn(march10).length
 
   for (const other of others) expect(kept(other), JSON.stringify(other)).toBe(2)
   expect(kept({ deviceType: 'ring', unit: 'step' })).toBe(1)
@@ -188,7 +188,7 @@ test('a nightly figure counts when half of its time lies in the night', () => {
 })
 
 test('instruments rank by aggregation, device, and how the log was recorded', () => {
-  const one = log('steps', '2026-03-10T08:00:00Z', [10, 100], { deviceType: 'ring' })
+  const stepsLog = log('steps', '2026-03-10T08:00:00Z', [10, 100], { deviceType: 'ring' })
   const ranked: Partial<DataLog>[][] = [
     [{ deviceType: 'watch' }, { deviceType: 'Watch6,1' }],
     [{ recordingMethod: 'automatically_recorded' }, { recordingMethod: 'actively_recorded' }],
@@ -204,10 +204,11 @@ test('instruments rank by aggregation, device, and how the log was recorded', ()
     for (const [other, others] of ranked.entries())
       for (const a of group)
         for (const b of others)
-          if (rank !== other) expect(Math.sign(better({ ...one, ...a }, { ...one, ...b }))).toBe(rank < other ? -1 : 1)
+          if (rank !== other)
+            expect(Math.sign(better({ ...stepsLog, ...a }, { ...stepsLog, ...b }))).toBe(rank < other ? -1 : 1)
   // Equal ranks leave the decision to the finer interval.
   for (const [a = {}, b = {}] of ranked.filter((group) => group.length === 2)) {
-    expect(better({ ...one, ...a }, { ...one, ...b, endMs: one.endMs + 1 })).toBeLessThan(0)
-    expect(better({ ...one, ...b }, { ...one, ...a, endMs: one.endMs + 1 })).toBeLessThan(0)
+    expect(better({ ...stepsLog, ...a }, { ...stepsLog, ...b, endMs: stepsLog.endMs + 1 })).toBeLessThan(0)
+    expect(better({ ...stepsLog, ...b }, { ...stepsLog, ...a, endMs: stepsLog.endMs + 1 })).toBeLessThan(0)
   }
 })

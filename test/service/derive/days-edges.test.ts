@@ -9,20 +9,20 @@ import { unknownDemographics as demographics, profileId, unknownMovement } from 
 
 const LATER_MS = midnightMs(30_000, 0)
 
-const factsOn = (day: number, own: Partial<DayFacts> = {}): DayFacts => ({
+const factsOn = (day: number, fields: Partial<DayFacts> = {}): DayFacts => ({
   ...{ day, offset: 0, movement: null, night: null, naps: null, asleep: [], exercise: [], measures: {} },
-  ...own,
+  ...fields,
 })
 
 const running = [{ exercise: 'running', minutes: 30 }]
 
-const movementOf = (steps: number, own: Partial<MovementFacts> = {}): MovementFacts => ({
+const movementOf = (steps: number, fields: Partial<MovementFacts> = {}): MovementFacts => ({
   ...unknownMovement,
   steps,
   hourly: Array.from({ length: 24 }, (_, hour) => (hour === 9 ? steps : 0)),
   wear: 900,
   covered: 900,
-  ...own,
+  ...fields,
 })
 
 const derivationOf = (facts: readonly DayFacts[], asOfMs = LATER_MS) =>

@@ -38,18 +38,23 @@ const ask = (type: 'activity' | 'sleep' | 'wellbeing' | 'readiness', from: reado
 describe('an explanation', () => {
   test('sums up to the served score', () => {
     const served = score(deriveAll({ logs, asOf: '2026-03-10T00:00:00Z' }), 'wellbeing', last)
-    const told = ask('wellbeing')
+    const explanation = ask('wellbeing')
 
-    expect(told.value).toBe(served?.value)
-    expect(told.factors.map(({ name }) => name)).toEqual(served?.factors.map(({ name }) => name))
-    expect(told.factors.reduce((sum, { contribution }) => sum + contribution, 0)).toBeCloseTo(served?.value ?? 0, 2)
-    expect(told.factors.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 3)
+    expect(explanation.value).toBe(served?.value)
+    expect(explanation.factors.map(({ name }) => name)).toEqual(served?.factors.map(({ name }) => name))
+    expect(explanation.factors.reduce((sum, { contribution }) => sum + contribution, 0)).toBeCloseTo(
+      served?.value ?? 0,
+      2,
+    )
+    expect(explanation.factors.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 3)
   })
   test('lists the used logs, and the logs left out with the reason', () => {
-    const told = ask('activity')
+    const explanation = ask('activity')
 
-    expect(told.used.filter(({ dataType }) => dataType === 'steps')).toMatchObject([{ amount: 6600, value: 6600 }])
-    const reasons = Object.fromEntries(told.leftOut.map(({ id, reason }) => [id, reason]))
+    expect(explanation.used.filter(({ dataType }) => dataType === 'steps')).toMatchObject([
+      { amount: 6600, value: 6600 },
+    ])
+    const reasons = Object.fromEntries(explanation.leftOut.map(({ id, reason }) => [id, reason]))
     expect(reasons[phoneSteps.id]).toMatch(/better ranked/)
     expect(Object.values(reasons)).toContain('an exact copy of another log')
   })
@@ -65,11 +70,13 @@ describe('an explanation', () => {
     expect(reported).toEqual([watchSteps.id])
   })
   test('says which source’s night counts', () => {
-    const told = ask('sleep')
+    const explanation = ask('sleep')
 
-    expect(told.used.map(({ source }) => source)).toContain('watch-app')
-    expect(told.leftOut).toMatchObject([{ source: 'phone-app', reason: expect.stringMatching(/another source/) }])
-    expect(told.used.some(({ dataType }) => dataType === 'steps')).toBe(false)
+    expect(explanation.used.map(({ source }) => source)).toContain('watch-app')
+    expect(explanation.leftOut).toMatchObject([
+      { source: 'phone-app', reason: expect.stringMatching(/another source/) },
+    ])
+    expect(explanation.used.some(({ dataType }) => dataType === 'steps')).toBe(false)
   })
   test('says why there is no score, and which factors are missing', () => {
     expect(
@@ -107,9 +114,9 @@ describe('an explanation', () => {
       log('steps', new Date(Date.parse(`${last}T12:00:00Z`) + minute * 60_000).toISOString(), [1, 20]),
     )
     const onTheTable = minutes.map((minute) => log('steps', new Date(minute.startMs).toISOString(), [1, 10], phone))
-    const told = ask('activity', [...minutes, ...onTheTable])
+    const explanation = ask('activity', [...minutes, ...onTheTable])
 
-    expect(told.usedGroups).toEqual([
+    expect(explanation.usedGroups).toEqual([
       {
         dataType: 'steps',
         source: 'watch-app',
@@ -121,11 +128,11 @@ describe('an explanation', () => {
         amount: 6000,
       },
     ])
-    expect(told.leftOutGroups).toMatchObject([
+    expect(explanation.leftOutGroups).toMatchObject([
       { source: 'phone-app', count: 300, reason: expect.stringMatching(/better ranked/) },
     ])
-    expect([told.used.length, told.leftOut.length]).toEqual([50, 50])
-    expect([told.usedCount, told.leftOutCount]).toEqual([300, 300])
+    expect([explanation.used.length, explanation.leftOut.length]).toEqual([50, 50])
+    expect([explanation.usedCount, explanation.leftOutCount]).toEqual([300, 300])
   })
   test('stays bounded when every log has a source of its own', () => {
     const strange = Array.from({ length: 200 }, (_, minute) =>
@@ -133,10 +140,10 @@ describe('an explanation', () => {
         source: `app ${minute}`,
       }),
     )
-    const told = ask('activity', strange)
+    const explanation = ask('activity', strange)
 
-    expect(told.usedCount).toBe(200)
-    expect(JSON.stringify(told).length).toBeLessThan(60_000)
+    expect(explanation.usedCount).toBe(200)
+    expect(JSON.stringify(explanation).length).toBeLessThan(60_000)
   })
 })
 
@@ -167,8 +174,8 @@ describe('a reader can compute the trend of a factor again', () => {
     expect(derived.scores).toEqual([])
     expect(weeks.length).toBeGreaterThan(2)
     for (const week of weeks) {
-      const own = daysFrom(week.startDateTime.slice(0, 10), 7).flatMap((day) => value(name, day) ?? [])
-      expect(mean(own)).toBeCloseTo(week.value, 3)
+      const dayValues = daysFrom(week.startDateTime.slice(0, 10), 7).flatMap((day) => value(name, day) ?? [])
+      expect(mean(dayValues)).toBeCloseTo(week.value, 3)
     }
   })
 })

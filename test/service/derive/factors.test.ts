@@ -176,13 +176,13 @@ describe('sleep', () => {
   })
   test('for readiness the own usual night is the goal', () => {
     // 400 and 460 in turn: median 430, every deviation 30, spread 44.478. 385.522 is z = -1.
-    const own = Array.from({ length: 14 }, (_, place) => (place % 2 === 0 ? 400 : 460))
-    const factor = slept([...own, 430 - 44.478])('sleep_duration')
+    const ownDays = Array.from({ length: 14 }, (_, place) => (place % 2 === 0 ? 400 : 460))
+    const factor = slept([...ownDays, 430 - 44.478])('sleep_duration')
     expect(factor).toMatchObject({ goal: 480, own: { goal: 430 } })
     expect(factor?.own?.score).toBeCloseTo(0.65, 10)
     // Nights that are all alike get a spread of twenty minutes: 20 less is z = -1 too.
     expect(slept([...Array.from({ length: 14 }, () => 430), 410])('sleep_duration')?.own?.score).toBeCloseTo(0.65, 10)
-    expect(slept([...own.slice(1), 430])('sleep_duration')).not.toHaveProperty('own')
+    expect(slept([...ownDays.slice(1), 430])('sleep_duration')).not.toHaveProperty('own')
   })
   test('efficiency is the share of the time in bed', () => {
     const all = days(1, (_, day) => night(day, 1380, 480, { efficiency: 0.875 }))
@@ -263,8 +263,8 @@ describe('heart', () => {
 
   test('resting rate is judged against one’s own sixty days, once fourteen are known', () => {
     // 58 and 62 in turn: median 60, every deviation 2: 1.4826 × 2 = 2.9652. z of 63 = 1.0117.
-    const own = Array.from({ length: 14 }, (_, place) => (place % 2 === 0 ? 58 : 62))
-    const factor = last(rates([...own, 63]), 'resting_heart_rate')
+    const ownDays = Array.from({ length: 14 }, (_, place) => (place % 2 === 0 ? 58 : 62))
+    const factor = last(rates([...ownDays, 63]), 'resting_heart_rate')
     expect(factor).toMatchObject({ goal: 60, basis: 'personal' })
     // From z = 1 (0.65) to 2 (0.4).
     expect(factor?.score).toBeCloseTo(0.65 - 0.25 * (3 / 2.9652 - 1), 6)
@@ -288,15 +288,15 @@ describe('heart', () => {
   })
   test('variability is judged on its logarithm, against one’s own days only', () => {
     const rmssd = 'heart_rate_variability_rmssd'
-    const own = Array.from({ length: 14 }, (_, place) => (place % 2 === 0 ? 40 : 50))
+    const ownDays = Array.from({ length: 14 }, (_, place) => (place % 2 === 0 ? 40 : 50))
     const middle = (Math.log(40) + Math.log(50)) / 2
     const spread = 1.4826 * ((Math.log(50) - Math.log(40)) / 2)
     const value = Math.exp(middle - 1.5 * spread)
-    const factor = last(rates([...own, value], rmssd), 'heart_rate_variability')
+    const factor = last(rates([...ownDays, value], rmssd), 'heart_rate_variability')
     expect(factor?.goal).toBeCloseTo(Math.sqrt(2000), 8)
     // Between z = -2 (0.3) and -1 (0.6).
     expect(factor?.score).toBeCloseTo(0.45, 8)
-    expect(last(rates([...own.slice(1), value], rmssd), 'heart_rate_variability')).toBeUndefined()
+    expect(last(rates([...ownDays.slice(1), value], rmssd), 'heart_rate_variability')).toBeUndefined()
   })
 })
 

@@ -121,10 +121,10 @@ test('readiness does not list steps of the day, because strain depends on the da
 test('a workout that two devices recorded is listed once as used and once as left out', () => {
   const run = log('exercise_session_running', `${last}T09:00:00Z`, [30, 30])
   const same = log('exercise_session_running', `${last}T09:02:00Z`, [30, 30], phone)
-  const told = ask('activity', [run, same, steps(), ...wornAllDay(last)])
+  const explanation = ask('activity', [run, same, steps(), ...wornAllDay(last)])
 
-  expect(told.used.filter(({ as }) => as === 'exercise')).toMatchObject([{ id: run.id, amount: 30 }])
-  expect(told.leftOut.filter(({ as }) => as === 'exercise')).toMatchObject([
+  expect(explanation.used.filter(({ as }) => as === 'exercise')).toMatchObject([{ id: run.id, amount: 30 }])
+  expect(explanation.leftOut.filter(({ as }) => as === 'exercise')).toMatchObject([
     { id: same.id, reason: 'the same workout is known from a better ranked log' },
   ])
 })

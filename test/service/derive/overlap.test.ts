@@ -89,13 +89,13 @@ describe('parents and children', () => {
 })
 
 describe('the same thing sent twice', () => {
-  const one = log('steps', at('09:00'), [60, 1000])
+  const stepsLog = log('steps', at('09:00'), [60, 1000])
 
   test('the newer edition of an id wins, in whatever order they come', () => {
-    const newer = { ...one, value: 1500, modifiedMs: 2000 }
-    const older = { ...one, value: 1200, modifiedMs: 1000 }
-    expect(steps([one, newer, older])).toBe('1500')
-    expect(steps([older, newer, one])).toBe('1500')
+    const newer = { ...stepsLog, value: 1500, modifiedMs: 2000 }
+    const older = { ...stepsLog, value: 1200, modifiedMs: 1000 }
+    expect(steps([stepsLog, newer, older])).toBe('1500')
+    expect(steps([older, newer, stepsLog])).toBe('1500')
   })
   test.each([
     ['two offsets', { startOffset: 0, endOffset: 0 }],
@@ -108,8 +108,8 @@ describe('the same thing sent twice', () => {
   ])('a log sent with %s counts as the same log under any ids', (_, change) => {
     const kept = (firstId: string, secondId: string) =>
       createLogsByDay([
-        { ...one, id: firstId },
-        { ...one, id: secondId, ...change },
+        { ...stepsLog, id: firstId },
+        { ...stepsLog, id: secondId, ...change },
       ])
         .allOn(dayNumberFromText(day))
         .map(({ id: _, ...content }) => content)
@@ -119,7 +119,7 @@ describe('the same thing sent twice', () => {
     expect(kept(low, high)).toEqual(kept(high, low))
   })
   test('an exact copy under another id counts once', () => {
-    expect(steps([one, { ...one, id: '11111111-1111-4111-8111-111111111111' }])).toBe('1000')
+    expect(steps([stepsLog, { ...stepsLog, id: '11111111-1111-4111-8111-111111111111' }])).toBe('1000')
   })
 })
 

@@ -101,15 +101,16 @@ const cut: fc.Arbitrary<Cut> = fc.letrec<{ cut: Cut }>((tie) => ({
 
 /** The logs of a cut. Amounts are whole shares of the time, and the finest level is always sent. */
 function logsOf({ isSent, parts }: Cut, [from, minutes]: readonly [number, number], value: number): DataLog[] {
-  const own = isSent || parts.length === 0 ? [log('steps', at(from), [minutes, value])] : []
+  const sentTotal = isSent || parts.length === 0 ? [log('steps', at(from), [minutes, value])] : []
   const length = Math.floor(minutes / parts.length)
-  if (parts.length === 0 || length < 1) return own.length > 0 ? own : [log('steps', at(from), [minutes, value])]
+  if (parts.length === 0 || length < 1)
+    return sentTotal.length > 0 ? sentTotal : [log('steps', at(from), [minutes, value])]
   const inner = parts.flatMap((part, place) => {
     const isLast = place === parts.length - 1
     const share = isLast ? minutes - length * place : length
     return logsOf(part, [from + length * place, share], (value * share) / minutes)
   })
-  return [...own, ...inner]
+  return [...sentTotal, ...inner]
 }
 
 const shuffled = cut.chain((made) => {

@@ -58,9 +58,9 @@ test('finds the relation that made-up people have, as table and as JSON', { time
       expect(stranger).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no such account') })
 
       // Without --account it is the only one.
-      const told = await run('--json')
-      expect([told.code, told.stderr]).toEqual([0, ''])
-      const { references, ...counts } = JSON.parse(told.stdout)
+      const evaluated = await run('--json')
+      expect([evaluated.code, evaluated.stderr]).toEqual([0, ''])
+      const { references, ...counts } = JSON.parse(evaluated.stdout)
       expect(counts).toEqual({ figures: 121, persons: 6, personsUnknown: 1 })
       expect(references.map(({ name }: { name: string }) => name)).toEqual(['recovery'])
       const value = (kind: string, name: string) =>

@@ -62,19 +62,19 @@ function createCaller({ pool, clock }: RecomputeWorld) {
   let unchanged = 0
   const ask = async ({ profileId, kind, range }: Question) => {
     const key = JSON.stringify([kind, range])
-    const own = held.get(key)
+    const heldAnswer = held.get(key)
     const found = await reader.read({
       profile: { profileId },
       kind,
       filter: range,
-      isHeld: own && ((revision) => revision === own.revision),
+      isHeld: heldAnswer && ((revision) => revision === heldAnswer.revision),
     })
     if (found === 'unknown') throw new Error('the profile is gone')
     const { progress, json } = found
     if (json === 'held') unchanged += 1
     const records =
       json === 'held'
-        ? (own?.records ?? [])
+        ? (heldAnswer?.records ?? [])
         : JSON.parse(String(json ?? '[]'))
             .map(textOf)
             .toSorted()

@@ -184,9 +184,9 @@ test('logs up to four days from a mark are read for it, and up to two days from 
   expect([-3, -2, 2, 3].map((away) => isCostly(true, away))).toEqual([false, true, true, false])
 })
 
-const waits = (profileId: string, sinceMs: number, own: Partial<WaitingProfile> = {}): WaitingProfile => ({
+const waits = (profileId: string, sinceMs: number, fields: Partial<WaitingProfile> = {}): WaitingProfile => ({
   ...{ profileId, accountId: profileId.slice(0, 1), sinceMs, isFresh: false, asOfMs: null },
-  ...own,
+  ...fields,
 })
 
 test('time that was taken bit by bit counts as much as time taken at once', () => {

@@ -18,7 +18,7 @@ test('the service explains a score to its account and to no other caller', async
   if (!person) throw new Error('nobody is there')
   const make = (account: string) =>
     addServiceKey({ databaseUrl: serviceUrl, nowAt: new Date(now), log: quiet }, { account, kind: 'client', label: '' })
-  const [own, stranger] = [await make('own'), await make('stranger')]
+  const [owner, stranger] = [await make('own'), await make('stranger')]
   const settings = { databaseUrl: serviceUrl, port: 0, log: quiet, clock: () => now }
   const service = await startService(settings, async (extend) => extend(deriveExtension({ threads: 1 })))
   try {
@@ -39,16 +39,16 @@ test('the service explains a score to its account and to no other caller', async
       interval: 50,
     })
     const ask = { url: service.url, externalId: 'ada/1', date: '2026-11-16', score: 'activity' }
-    const as = ({ publicId, secret }: typeof own) => ({ ...ask, clientId: publicId, clientSecret: secret })
+    const as = ({ publicId, secret }: typeof owner) => ({ ...ask, clientId: publicId, clientSecret: secret })
 
-    const told = await fetchExplanation(as(own))
+    const explanation = await fetchExplanation(as(owner))
 
     const stored = await pool.query(
       `select body::json as body from service.derived where name = 'activity' and kind = 'score' and body like '%2026-11-16T00:00:00%'`,
     )
-    expect(told.value).toBe(stored.rows[0]?.body.value)
-    expect(told.used.length).toBeGreaterThan(5)
-    expect(() => explanationSchema.parse(told)).not.toThrow()
+    expect(explanation.value).toBe(stored.rows[0]?.body.value)
+    expect(explanation.used.length).toBeGreaterThan(5)
+    expect(() => explanationSchema.parse(explanation)).not.toThrow()
     const reference = JSON.parse(await (await fetch(`${service.url}/openapi.json`)).text())
     const described = reference.paths['/api/v1/profile/explain/{externalId}']?.get
     expect(described.operationId).toBe('explain')
@@ -66,12 +66,12 @@ test('the service explains a score to its account and to no other caller', async
     const underPut = await fetch(`${service.url}/api/v1/profile/explain/ada`, { method: 'PUT' })
     expect([underPut.status, underPut.headers.get('allow')]).toEqual([405, 'GET'])
     await expect(fetchExplanation(as(stranger))).rejects.toThrow('404')
-    await expect(fetchExplanation({ ...as(own), clientSecret: 'wrong' })).rejects.toThrow('refuses the credentials')
-    await expect(fetchExplanation({ ...as(own), score: 'luck' })).rejects.toThrow('none of that name')
-    await expect(fetchExplanation({ ...as(own), date: 'yesterday' })).rejects.toThrow('date')
+    await expect(fetchExplanation({ ...as(owner), clientSecret: 'wrong' })).rejects.toThrow('refuses the credentials')
+    await expect(fetchExplanation({ ...as(owner), score: 'luck' })).rejects.toThrow('none of that name')
+    await expect(fetchExplanation({ ...as(owner), date: 'yesterday' })).rejects.toThrow('date')
     for (const date of ['9999-12-31', '0001-01-01', '1899-12-31', '2200-01-01'])
-      await expect(fetchExplanation({ ...as(own), date })).rejects.toThrow('400')
-    await expect(fetchExplanation({ ...as(own), externalId: '\u0000' })).rejects.toThrow('400')
+      await expect(fetchExplanation({ ...as(owner), date })).rejects.toThrow('400')
+    await expect(fetchExplanation({ ...as(owner), externalId: '\u0000' })).rejects.toThrow('400')
   } finally {
     await service.close()
   }

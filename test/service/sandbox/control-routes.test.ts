@@ -214,9 +214,9 @@ describe('a sandbox', () => {
     const headers = { authorization: `account ${await world.accountToken()}` }
     const found = json(await world.api('account/profile/search', { headers }))
     expect(found.items.every((item: { isSampleProfile: boolean }) => item.isSampleProfile)).toBe(true)
-    const own = { authorization: `profile ${(await world.profileToken(newcomer)).profileToken}` }
+    const profileHeaders = { authorization: `profile ${(await world.profileToken(newcomer)).profileToken}` }
     for (const path of ['score', 'biomarker', 'archetypes', 'tag', 'demographic', 'deviceInformation'])
-      expect((await world.api(`profile/${path}`, { headers: own })).status).toBe(204)
+      expect((await world.api(`profile/${path}`, { headers: profileHeaders })).status).toBe(204)
   })
 
   test('registers by its app keys', async ({ world }) => {

@@ -336,12 +336,12 @@ describe('a rule over the wire', () => {
   test('strikes only the operations and profiles it names, by path, by body and by token', async ({ world }) => {
     const { profileToken } = await world.profileToken(runner)
     const get = await asAccount(world)
-    const own = { authorization: `profile ${profileToken}` }
+    const profileHeaders = { authorization: `profile ${profileToken}` }
     await upset(world, { name: 'error-500', profiles: [runner], operations: ['tagsOf', 'demographic', 'profileToken'] })
     expect((await get(tagPath)).status).toBe(500)
     expect((await get(tagPath.replace(runner, office))).status).not.toBe(500)
     expect((await get(scorePath)).status).toBe(204)
-    expect((await world.api('profile/demographic', { headers: own })).status).toBe(500)
+    expect((await world.api('profile/demographic', { headers: profileHeaders })).status).toBe(500)
     const headers = { authorization: `account ${await world.accountToken()}` }
     const ask = (externalId: string) =>
       world.api('oauth/profile/token', { method: 'POST', headers, body: { externalId } })

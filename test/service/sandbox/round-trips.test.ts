@@ -119,14 +119,14 @@ async function readBack(format: string, outbox = new Map<string, string>()) {
 describe.each(trips)('$format', ({ format, devices, whole, sums }) => {
   test('written, read and derived, an office worker has the days of the logs that the export holds', async () => {
     const read = await readBack(format)
-    const own = logs.filter(({ deviceType }) => devices.test(deviceType))
-    const direct = factsOfLogs(own.filter(({ dataType }) => whole.test(dataType)).map(withoutParents))
+    const ownLogs = logs.filter(({ deviceType }) => devices.test(deviceType))
+    const direct = factsOfLogs(ownLogs.filter(({ dataType }) => whole.test(dataType)).map(withoutParents))
 
     expect(read.rejects).toEqual([])
     expect(new Set(read.reports.map((report) => report.format))).toEqual(new Set([format]))
     expect(direct.length).toBeGreaterThan(10)
     expect(factsOfLogs(read.logs.filter(({ dataType }) => whole.test(dataType)))).toEqual(direct)
-    expect(sumsOf(read.logs, sums)).toEqual(sumsOf(own, sums))
+    expect(sumsOf(read.logs, sums)).toEqual(sumsOf(ownLogs, sums))
   })
 
   test('read twice, it adds nothing, and no two records are one log', async () => {

@@ -70,8 +70,8 @@ const small = ['--port', '0', '--profiles', '7', '--days', '1', '--seed', '7']
 describe('vitalsync sandbox', () => {
   test('prints one line of JSON when it answers, and leaves on SIGTERM with 0', async ({ run, serviceUrl }) => {
     const { child, firstLine, ended } = run([...small, '--json'], { DATABASE_URL: serviceUrl })
-    const told = JSON.parse(await firstLine)
-    expect(Object.keys(told)).toEqual([
+    const printed = JSON.parse(await firstLine)
+    expect(Object.keys(printed)).toEqual([
       'url',
       'clientId',
       'clientSecret',
@@ -80,12 +80,12 @@ describe('vitalsync sandbox', () => {
       'controlUrl',
       'controlToken',
     ])
-    const { clientId, clientSecret } = told
+    const { clientId, clientSecret } = printed
     const body = { clientId, clientSecret }
-    const token = await send(`${told.url}/api/v1/oauth/account/token`, { method: 'POST', body })
+    const token = await send(`${printed.url}/api/v1/oauth/account/token`, { method: 'POST', body })
     const headers = { authorization: `account ${json(token).accountToken}` }
-    expect((await send(`${told.url}/api/v1/account/profile/${runner}`, { headers })).status).toBe(200)
-    expect(json(await sendControl(told, '/people')).length).toBe(7)
+    expect((await send(`${printed.url}/api/v1/account/profile/${runner}`, { headers })).status).toBe(200)
+    expect(json(await sendControl(printed, '/people')).length).toBe(7)
 
     child.kill('SIGTERM')
     const { code, stdout, stderr } = await ended
@@ -212,11 +212,11 @@ describe('vitalsync sandbox', () => {
   }) => {
     const environment = { VITALSYNC_DATA: folder }
     const first = run([...small, '--json'], environment)
-    const told = JSON.parse(await first.firstLine)
+    const printed = JSON.parse(await first.firstLine)
     const again = await run([...small, '--json'], environment).ended
     expect([again.code, again.stdout]).toEqual([2, ''])
     expect(again.stderr).toContain('runs here already')
-    const posted = await sendControl(told, '/live', { method: 'POST', body: { hours: 24 } })
+    const posted = await sendControl(printed, '/live', { method: 'POST', body: { hours: 24 } })
     expect(json(posted).logs).toBeGreaterThan(1000)
     first.child.kill('SIGTERM')
     expect((await first.ended).code).toBe(0)
@@ -224,7 +224,7 @@ describe('vitalsync sandbox', () => {
 
     const second = run([...small, '--json'], environment)
     const { clientSecret } = JSON.parse(await second.firstLine)
-    expect(clientSecret).toBe(told.clientSecret)
+    expect(clientSecret).toBe(printed.clientSecret)
 
     second.child.kill('SIGKILL') // its Postgres outlives it, and is stopped by the next start
     await second.ended

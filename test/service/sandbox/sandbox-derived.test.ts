@@ -33,9 +33,9 @@ describe('what the sandbox derives from its people', () => {
     const headers = { authorization: `account ${await world.accountToken()}` }
     for (const stream of listed) {
       const path = operations[`${stream}Of`].path.replace('/api/v1/', '').replace('{externalId}', runner)
-      const told: Told[] = json(await world.api(path, { headers }))
-      expect(told.length, stream).toBeGreaterThan(0)
-      expect(ledger?.[stream]).toEqual(told)
+      const answered: Told[] = json(await world.api(path, { headers }))
+      expect(answered.length, stream).toBeGreaterThan(0)
+      expect(ledger?.[stream]).toEqual(answered)
     }
     for (const score of ledger?.scores ?? []) scoreAnswerSchema.parse(score)
     expect(Object.values((await world.sandbox.ledger(newcomer)) ?? {}).flat()).toEqual([])

@@ -88,8 +88,8 @@ describe('fitbit', () => {
       reports,
       unread,
     } = await importInto(new Map(), files, { timeZone: london, formats: exportFormats })
-    const own = logs.filter(({ dataType, deviceType }) => deviceType === 'watch' && exported.test(dataType))
-    const direct = factsOfLogs(own.flatMap(byMinute))
+    const watchLogs = logs.filter(({ dataType, deviceType }) => deviceType === 'watch' && exported.test(dataType))
+    const direct = factsOfLogs(watchLogs.flatMap(byMinute))
 
     expect(reports.flatMap(({ rejected }) => rejected)).toEqual([])
     expect(unread.map(({ reason, isLeftOut }) => [reason, isLeftOut])).toEqual([

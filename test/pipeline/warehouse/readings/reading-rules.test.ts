@@ -27,7 +27,7 @@ const rowOf = (from: number, to: number): RecordRow => ({
 })
 
 /** A reading of the days 10 to 20, sent on day 30. */
-const admitted = (own: Partial<AdmittedReading> = {}): AdmittedReading => ({
+const admitted = (fields: Partial<AdmittedReading> = {}): AdmittedReading => ({
   kind: 'admitted',
   profileId: '1',
   stream: biomarkers,
@@ -48,15 +48,15 @@ const admitted = (own: Partial<AdmittedReading> = {}): AdmittedReading => ({
   reachBackToMs: dayMs(10),
   heldByNewer: [],
   edges: { crossingHashes: [], reachesBack: false },
-  ...own,
+  ...fields,
 })
 
-const ledgerRow = (own: Partial<LockedLedgerRow> = {}): LockedLedgerRow => ({
+const ledgerRow = (fields: Partial<LockedLedgerRow> = {}): LockedLedgerRow => ({
   ...{ generation: 0, awaiting: [], recent: [], unread: false, tagged: true, falseTags: false, suspicions: [] },
   readAtMs: dayMs(29),
   coveredBefore: [],
   measuredSettleMs: null,
-  ...own,
+  ...fields,
 })
 
 const ledgerOf = (reading: AdmittedReading, row: LockedLedgerRow) => new Map([[profileStreamKey(reading), row]])
@@ -65,8 +65,8 @@ const noChanges = (stream: PulledStream): StreamChanges => ({
   ...{ stream, added: [], changed: [], vanished: [], suspicious: [] },
 })
 
-function tagChange(reading: AdmittedReading, own: Partial<StreamChanges> = {}, row: Partial<LockedLedgerRow> = {}) {
-  const changes = [{ ...noChanges(reading.stream), ...own }]
+function tagChange(reading: AdmittedReading, fields: Partial<StreamChanges> = {}, row: Partial<LockedLedgerRow> = {}) {
+  const changes = [{ ...noChanges(reading.stream), ...fields }]
   return tagChangesOf({ admitted: [reading], changes }, ledgerOf(reading, ledgerRow(row)))[0]
 }
 
@@ -94,7 +94,7 @@ test('an unchanged answer, and one without a tag where none is kept, change no t
 test('the tags of windows are dropped that touch a record of a reading, in its present or its former extent', () => {
   const reading = admitted({ reachBackToMs: dayMs(2) })
   const record = (from: number, to: number) => ({ row: rowOf(from, to), reading })
-  const touchedBy = (own: Partial<StreamChanges>, by = reading) => tagChange(by, own)?.touched
+  const touchedBy = (fields: Partial<StreamChanges>, by = reading) => tagChange(by, fields)?.touched
 
   expect(touchedBy({ added: [record(12, 13)] })).toEqual(span(12, 13))
   expect(touchedBy({ added: [record(12, 13), record(18, 19)] })).toEqual(span(12, 19))
