@@ -97,7 +97,7 @@ test('comments and names of tests have a noun as their subject, and the words of
   expect(found).toEqual([])
 })
 
-/** What users read: comments on tables and columns, help texts, and what the settings are about. */
+/** The texts that users read: comments on tables and columns, help texts, and what the settings are about. */
 function shownTextOf({ file, text }: { readonly file: string; readonly text: string }): string | undefined {
   if (file.endsWith('.sql')) return /(?:^\s*|\s)-- (.*)$/.exec(text)?.[1] ?? /'(.{20,})'/.exec(text)?.[1]
   return /['`](.{20,})['`]/.exec(text)?.[1]

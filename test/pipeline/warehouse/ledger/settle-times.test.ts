@@ -93,7 +93,7 @@ const settleRow = ({ rows }: Warehouse, account: string, stream: string, unsettl
     [account, stream, unsettledAt],
   )
 
-/** Whose scores are due again: `all` says whether each of these profiles is covered on the day before yesterday. */
+/** The profiles whose scores are due again: `all` says whether each of these profiles is covered on the day before yesterday. */
 async function coveredStreams({ rows }: Warehouse) {
   const found = await rows(
     `select n.external_id as name, l.stream, l.covered @> now() - interval '2 days' as covered, jsonb_array_length(l.rereads) as rereads
