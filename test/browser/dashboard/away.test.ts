@@ -39,9 +39,16 @@ const test = base.extend<{ world: World }>({
       for (const pid of children.trim().split(/\s+/)) process.kill(Number(pid), name)
     }
     const thaw = () => signal('SIGCONT')
-    await use({ url: dashboard.url, profileId, freeze: () => signal('SIGSTOP'), thaw, stop: postgres.close })
+    let isStopped = false
+    const stop = async () => {
+      isStopped = true
+      await postgres.close()
+    }
+    await use({ url: dashboard.url, profileId, freeze: () => signal('SIGSTOP'), thaw, stop })
+    if (!isStopped) thaw() // a test that failed leaves it frozen
     await dashboard.close().catch(() => undefined) // its database is away
     await line.close().catch(() => undefined)
+    if (!isStopped) await stop()
   },
 })
 
