@@ -161,14 +161,9 @@ const throwAwaySettings = {
   authentication_timeout: '10s',
 }
 
-/** The address space of each session: a question may raise its `work_mem`, and a row may hold many values of a gigabyte. */
-const SESSION_MEMORY_KB = 2 * 1024 * 1024
-
-/** The shell sets the limit, which Postgres hands down to its sessions; then Postgres takes its place, with its process id. */
+/** Bounds the address space of each session to 2 GB: a question may raise its `work_mem`. Postgres takes the place of the shell. */
 const limitMemory = (command: readonly string[]): readonly string[] =>
-  process.platform === 'linux'
-    ? ['/bin/sh', '-c', 'ulimit -v "$0"; exec "$@"', String(SESSION_MEMORY_KB), ...command]
-    : command
+  process.platform === 'linux' ? ['/bin/sh', '-c', 'ulimit -v 2097152; exec "$0" "$@"', ...command] : command
 
 function spawnServer(location: PostgresLocation, options: EmbeddedPostgresOptions, port: number): ChildProcess {
   const settings: Record<string, string> = {

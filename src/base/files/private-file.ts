@@ -60,7 +60,7 @@ export async function replacePrivateFile(path: string, text: string): Promise<vo
 /** A name that nobody knows before, and that several writers of one process do not share. */
 const draftOf = (path: string) => `${path}.${randomBytes(6).toString('hex')}`
 
-/** Writes a file that was not there: whoever may write to the folder could have left a link to a file of ours under its name. */
+/** Writes a new file: another user who may write to the folder could have left a link under its name. */
 export async function writeNew(path: string, text: string): Promise<void> {
   await rm(path, { force: true })
   await writeFile(path, text, { mode: OWNER_ONLY, flag: 'wx' })

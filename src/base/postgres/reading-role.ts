@@ -35,8 +35,8 @@ export const tempFileLimitStatement = (name: string) =>
 
 /**
  * Takes from every role but `owner` the functions of the connected database by which a session that only reads hinders others:
- * advisory locks, of which some thousands fill the lock table of the whole server, words in the write-ahead log, and the end of
- * other sessions of its role. Only a superuser may do this, and only in a database that nobody else uses.
+ * advisory locks (some thousands fill the lock table of the whole server), messages in the write-ahead log, and the end of other
+ * sessions of its role. Only a superuser may do this, and only in a database that nobody else uses.
  */
 export const closeFunctionsStatement = (owner: string) => `do $$
   declare function regprocedure;

@@ -117,7 +117,7 @@ const keyListener =
 /** A pointer that moves is no news to a screen reader. */
 const ToldCell = ({ spoken, isKeyboard }: { spoken: string; isKeyboard: boolean }) => (
   <p class="told small" {...(isKeyboard ? { role: 'status' } : {})}>
-    {spoken || <span class="quiet">Point at a day, or move there with the arrows: it is told here.</span>}
+    {spoken || <span class="quiet">Point at a day, or move there with the arrows: its state is shown here.</span>}
   </p>
 )
 

@@ -45,7 +45,7 @@ export const PageLinks = ({ before, nextBefore, name = 'before', first = 'Newest
     </div>
   )
 
-/** Leads on from a page of causes, of which the most frequent come first. */
+/** Leads on from a page of causes. The most frequent come first. */
 export const CausePageLinks = ({ before, nextBefore }: Pick<PageLinksProps, 'before' | 'nextBefore'>) => (
   <PageLinks before={before} nextBefore={nextBefore} name="causes" first="Most frequent" next="Less frequent" />
 )

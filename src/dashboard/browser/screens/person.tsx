@@ -91,7 +91,7 @@ function Days({ person }: WithPerson) {
   const chosen = address.value.query.get('date')
   const [first, last] = [person.days[0]?.days[0], person.days[0]?.days.at(-1)]
   return (
-    <Panel title="The last sixty days" aside={<span class="small quiet">a day tells why</span>}>
+    <Panel title="The last sixty days" aside={<span class="small quiet">click a day for the reason</span>}>
       {person.days.length === 0 && <Empty>No day is wanted yet.</Empty>}
       <div class="strips">
         {person.days.map(({ stream, days }) => (

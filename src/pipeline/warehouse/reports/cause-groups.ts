@@ -39,7 +39,7 @@ const GROUPS_PER_PAGE = 200
 type CausePage<Group> = {
   readonly groups: readonly Group[]
   readonly nextBefore: string | null
-  /** Of all pages. */
+  /** The number of causes on all pages, and of their rows. */
   readonly causes: number
   readonly total: number
 }

@@ -114,7 +114,7 @@ async function grantReader(pool: Pool, role: string): Promise<void> {
   await grantsInTurn(pool, async (tx) => {
     await tx.query(`grant usage on schema warehouse to ${name}`)
     await tx.query(`grant select on all tables in schema warehouse to ${name}`)
-    // What others did is for the owner, and on the dashboard for people who may act.
+    // The owner reads the audit, and on the dashboard people who may act.
     await tx.query(`revoke select on warehouse.audit from ${name}`)
     await tx.query(`alter default privileges in schema warehouse grant select on tables to ${name}`)
     const { rows } = await tx.query<{ database: string; allowed: boolean }>(
