@@ -77,8 +77,8 @@ function packInto(folder: string): string {
   const paths = packed?.files.map(({ path }) => path) ?? []
   const lacking = wanted.filter((path) => !paths.includes(path))
   const stray = paths.filter((path) => /^(test|\.)|fixtures|\.test\.|(^|\/)\.env$/.test(path))
-  demand(lacking.length + stray.length === 0, `the package lacks $lacking, and holds $straybeyond`)
-  console.log(`package: $packed?.filename, $paths.lengthfiles, $Math.round((packed?.size ?? 0) / 1024)KB`)
+  demand(lacking.length + stray.length === 0, `the package lacks ${lacking}, and holds ${stray} beyond`)
+  console.log(`package: ${packed?.filename}, ${paths.length} files, ${Math.round((packed?.size ?? 0) / 1024)} KB`)
   return join(folder, packed?.filename ?? '')
 }
 
@@ -91,20 +91,21 @@ async function tryPackage(tarball: string, version: string): Promise<void> {
       await mkdir(project)
       await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'sample', private: true, type: 'module' }))
       const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel', 'error']
-      const home = join(world, `node-$node`)
-      run('npm', [...install, '--prefix', home, `node@npm:node-$process.platform-$process.arch@$node`])
+      const home = join(world, `node-${node}`)
+      await mkdir(home)
+      run('npm', [...install, '--prefix', home, `node@npm:node-${process.platform}-${process.arch}@${node}`])
       const path = [join(home, 'node_modules/node/bin'), process.env['PATH']].join(delimiter)
       run('npm', [...install, tarball], project)
       const env = { ...process.env, PATH: path }
       const doors = `const { openClient } = await import('vitalsync/client'); console.log(process.version, typeof openClient)`
       const client = run('node', ['--input-type=module', '-e', doors], project, env).trim()
-      demand(client === `v$nodefunction`, `under Node $nodethe client says $client`)
+      demand(client === `v${node} function`, `under Node ${node} the client says ${client}`)
       const command = run('node', ['node_modules/vitalsync/src/vitalsync.mjs', '--version'], project, env).trim()
-      demand(command.includes(version), `under Node $nodethe command says $command`)
+      demand(command.includes(version), `under Node ${node} the command says ${command}`)
       const sandbox = `await import('vitalsync/sandbox').then(({ startSandboxForTests }) => console.log(typeof startSandboxForTests))`
       const sees = run('node', ['--input-type=module', '-e', sandbox], project, env).trim()
-      demand(sees === 'function', `under Node $nodethe sandbox says $sees`)
-      console.log(`installed and used under Node $node: client, sandbox, command`)
+      demand(sees === 'function', `under Node ${node} the sandbox says ${sees}`)
+      console.log(`installed and used under Node ${node}: client, sandbox, command`)
     }
   } finally {
     await rm(world, { recursive: true, force: true })
