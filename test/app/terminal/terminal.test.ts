@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, test as base, beforeAll, expect } from 'vitest'
+import { afterAll, afterEach, test as base, beforeAll, beforeEach, expect } from 'vitest'
 import { needTerminal, runInTerminal, shownLines } from '../../support/in-terminal.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { type CommandWorld, openCommandWorld } from '../commands/command-world.ts'
@@ -13,6 +13,8 @@ const esc = '\u001b'
 const back = `${esc}[2K`
 const red = `${esc}[31m`
 const green = `${esc}[32m`
+/** A synced warehouse. Each test has a copy; upstream is shared. */
+let synced: CommandWorld
 let world: CommandWorld
 let folder: string
 
@@ -28,13 +30,18 @@ const test = base.extend<{ terminal: undefined }>({
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'vitalsync-terminal-'))
-  world = await openCommandWorld({ profiles: 2, days: 5 })
-  await world.json('profiles', 'discover')
+  synced = await openCommandWorld({ profiles: 2, days: 5 })
+  await synced.json('profiles', 'discover')
+  await synced.json('sync')
 }, timeout)
 afterAll(async () => {
-  await world.close()
+  await synced.close()
   await rm(folder, { recursive: true, force: true })
 }, timeout)
+beforeEach(async () => {
+  world = await synced.copy()
+}, timeout)
+afterEach(() => world.close(), timeout)
 
 const atTerminal = (words: readonly string[], more: Partial<Parameters<typeof runInTerminal>[1]> = {}) =>
   runInTerminal(words, { cwd: world.folder, ...more, env: { ...world.env, ...more.env } })
