@@ -27,7 +27,7 @@ export class NoEngine extends Error {}
 
 const START_MAX_MS = 60_000
 
-/** Takes the engine that answers, else starts one in a folder of its own, which goes with it. */
+/** Takes the engine that answers, else starts an engine in a temporary folder. */
 export async function openEngine(): Promise<Engine> {
   const versionOf = async (env: NodeJS.ProcessEnv) =>
     (await run('docker', ['version', '--format', '{{.Server.Version}}'], { env })).stdout.trim()

@@ -31,13 +31,14 @@ async function soon<T>(what: string, maxMs: number, ask: () => Promise<T | undef
     const answer = await ask().catch(() => undefined)
     if (answer !== undefined) return answer
     if (Date.now() > untilMs) throw new Error(`not within ${maxMs / 1000} s: ${what}`)
-    await delay(500)
+    await delay(POLL_MS)
   }
 }
 
 const IMAGE_BYTES_MAX = 250_000_000
 const ROWS_WITHIN_MS = 60_000
 const MINUTE = 60_000
+const POLL_MS = 500
 
 async function buildImage({ docker }: Engine): Promise<void> {
   const revision = (await execute('git', ['rev-parse', 'HEAD'], { cwd: root })).stdout.trim()
@@ -251,7 +252,7 @@ async function unitsUnderSystemd({ docker }: Engine): Promise<void> {
   await docker('rm', '--force', 'vitalsync-systemd')
 }
 
-/** Another sandbox stands for an upstream of one's own. */
+/** Another sandbox is the upstream of the user. */
 async function withOwnUpstream({ compose }: World, own: World): Promise<void> {
   const upstream = 'own-upstream'
   await compose('run', '--detach', '--no-deps', '--name', upstream, '--env', `SANDBOX_NAMES=${upstream}`, 'service')

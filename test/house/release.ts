@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, delimiter, dirname, join } from 'node:path'
+import { basename, delimiter, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ import { z } from 'zod'
  *   npm run release -- --tag v0.1.0     fails where the tag is not that of the version
  *   npm run release -- --sign KEY       signs the tag of the version, with this key of GnuPG
  */
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const root = fileURLToPath(new URL('../../', import.meta.url))
 const { values: options } = parseArgs({
   options: { 'dry-run': { type: 'boolean', default: false }, tag: { type: 'string' }, sign: { type: 'string' } },
 })
@@ -36,7 +36,7 @@ function demand(holds: boolean, text: string): void {
   if (!holds) throw new Error(`release: ${text}`)
 }
 
-/** The version stands in package.json. What repeats it is compared. */
+/** The version is in package.json. Files that repeat it are compared. */
 async function readRelease(): Promise<{ version: string; notes: string }> {
   const textOf = (file: string) => readFile(join(root, file), 'utf8')
   const { version } = z
