@@ -198,11 +198,12 @@ async function scaledAndDrained({ docker }: Engine, { compose, up, sql, vitalsyn
 }
 
 /** A container has no user namespaces: one line of the units is left out. */
+const password = 'sample-engines'
 const underSystemd = `
 set -eu
 mkdir -p /etc/vitalsync
 umask 077
-printf '%s\\n' DATABASE_URL=postgres://vitalsync:sample-engines@postgres:5432/vitalsync QUEUE_URL=redis://:sample-engines@redis:6379 \\
+printf '%s\\n' DATABASE_URL=postgres://vitalsync:${password}@postgres:5432/vitalsync QUEUE_URL=redis://:${password}@redis:6379 \\
   UPSTREAM_URL=http://service:8080 SANDBOX_SECRET=sample-sandbox-secret TOKEN_KEY=c2FtcGxlIGtleSBvZiAzMiBieXRlcywgbm90IHNlY3I= >/etc/vitalsync/environment
 umask 022
 for unit in migrate schedule worker@; do
