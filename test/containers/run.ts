@@ -197,8 +197,8 @@ async function scaledAndDrained({ docker }: Engine, { compose, up, sql, vitalsyn
   )
 }
 
-/** A container has no user namespaces: one line of the units is left out. */
 const password = 'sample-engines'
+/** A container has no user namespaces: one line of the units is left out. */
 const underSystemd = `
 set -eu
 mkdir -p /etc/vitalsync
