@@ -18,7 +18,7 @@ import { createInMemoryTokenStore } from './pipeline/upstream/tokens/in-memory-t
 
 /**
  * `vitalsync/client`: the client of the pipeline for programs of others. Tokens and the request budget live in this process;
- * retries, renewals and limits are those of docs/upstream.md. The exports of this file follow SemVer.
+ * retries, renewals and limits are those of docs/reference/upstream.md. The exports of this file follow SemVer.
  */
 export type ClientOptions = {
   /** The base address, without /api/v1. */
@@ -105,7 +105,7 @@ const requestsPerSecondDefault = 50
 const requestsInFlightDefault = 16
 
 /**
- * Errors are those of docs/upstream.md: each has a message, a `hint` that says what to do, and, where upstream has answered, its `status`
+ * Errors are those of docs/reference/upstream.md: each has a message, a `hint` that says what to do, and, where upstream has answered, its `status`
  * and `requestId`.
  */
 export function openClient(options: ClientOptions): UpstreamClient {

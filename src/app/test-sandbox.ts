@@ -15,7 +15,7 @@ export type SandboxForTestsOptions = {
   readonly people?: number
   readonly days?: number
   readonly seed?: string
-  /** As on the command line: `throttle=0.05`, see docs/sandbox.md. */
+  /** As on the command line: `throttle=0.05`, see docs/how-to/sandbox.md. */
   readonly faults?: readonly string[]
   readonly databaseUrl?: string
   /** The time from which the sandbox's clock starts; the machine's own where absent. */

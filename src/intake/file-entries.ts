@@ -92,7 +92,7 @@ function parseCsvHead(cells: readonly string[] | undefined): string[] {
     duplicate === undefined
       ? 'read CSV: its first line has no column externalId'
       : `read CSV: two columns are named ${duplicate}`,
-    { hint: 'The first line names the columns; docs/cli.md lists them.' },
+    { hint: 'The first line names the columns; docs/reference/cli.md lists them.' },
   )
 }
 

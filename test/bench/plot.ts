@@ -17,7 +17,7 @@ const colours = ['#1f6f8b', '#c8553d', '#6a994e', '#7d5ba6']
 const font = 'font-family="system-ui, sans-serif" fill="#333"'
 
 /** Plots live beside the documents that show them. Small, plain SVG that a reader of the source can read too. */
-const folder = new URL('../../docs/', import.meta.url)
+const folder = new URL('../../docs/pictures/', import.meta.url)
 
 export const writePlot = (name: string, plot: Plot): Promise<void> => writeFile(new URL(name, folder), linesOf(plot))
 export const writeBars = (name: string, bars: Bars): Promise<void> => writeFile(new URL(name, folder), barsOf(bars))

@@ -9,7 +9,7 @@ import { freePort } from '../../src/base/engines/embedded-postgres.ts'
 import { type Engine, findCompose, makeStandIns, NoEngine, openEngine, readVersion, root } from './engine.ts'
 
 /**
- * Builds the image, brings docker-compose.yml up on a real Docker engine, and checks what docs/operating.md says of it; then tests of
+ * Builds the image, brings docker-compose.yml up on a real Docker engine, and checks what docs/how-to/operating.md says of it; then tests of
  * the suite on containers. Ends what it started.
  *
  *   npm run containers

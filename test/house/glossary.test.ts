@@ -10,7 +10,7 @@ const [profiles, ledger, outbox, runs, verification] = [
   '7-verification',
 ].map((name) => `${warehouse}000${name}.sql`)
 
-/** Where each word of docs/glossary.md is declared: a file, and the type, constant, table or column as it is written there. */
+/** Where each word of docs/reference/glossary.md is declared: a file, and the type, constant, table or column as it is written there. */
 const declarations: Record<string, ReadonlyArray<readonly [file: string | undefined, declaration: string]>> = {
   profile: [[profiles, 'create table vitalsync.profiles']],
   upstream: [['src/pipeline/upstream/client.ts', 'type Upstream']],
@@ -75,7 +75,9 @@ const declarations: Record<string, ReadonlyArray<readonly [file: string | undefi
   draft: [['src/service/derive/records/draft.ts', 'type Draft']],
 }
 
-const glossary = linesOf('docs/glossary.md').flatMap(({ text }) => /^\| (?!word |-)([^|]+?) \|/.exec(text)?.[1] ?? [])
+const glossary = linesOf('docs/reference/glossary.md').flatMap(
+  ({ text }) => /^\| (?!word |-)([^|]+?) \|/.exec(text)?.[1] ?? [],
+)
 
 test('each word of the glossary has its declarations here, and each declaration is there', () => {
   expect(glossary).toEqual(Object.keys(declarations))

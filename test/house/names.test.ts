@@ -38,7 +38,7 @@ test('a file name stands once, but for a subject in commands/ and cli/', () => {
 })
 
 test('the glossary explains at most 25 words, each in one row', () => {
-  const rows = readFileSync('docs/glossary.md', 'utf8').match(/^\| (?!word |-)[^|]+/gm) ?? []
+  const rows = readFileSync('docs/reference/glossary.md', 'utf8').match(/^\| (?!word |-)[^|]+/gm) ?? []
   const words = rows.map((row) => row.slice(2).trim())
   expect(words.length).toBeGreaterThan(10)
   expect(words.length).toBeLessThanOrEqual(25)

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 const root = new URL('../../', import.meta.url)
-const text = readFileSync(new URL('docs/security.md', root), 'utf8')
+const text = readFileSync(new URL('docs/why/security.md', root), 'utf8')
 const rows = text
   .split('\n')
   .filter((line) => /^\| \d/.test(line))

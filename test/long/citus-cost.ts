@@ -4,7 +4,7 @@ import { type ClusterRound, divide, expectDone, syncUntilStill } from './citus-s
 import { countRecords } from './record-digests.ts'
 import type { SyncedWarehouse } from './synced-warehouses.ts'
 
-/** The goal in docs/performance.md. */
+/** The goal in docs/why/performance.md. */
 const TIMES_PLAIN_MAX = 3
 const MS_PER_TICK = 10
 

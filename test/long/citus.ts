@@ -50,7 +50,7 @@ const { say, until, end } = checklist
 const closing: Array<() => Promise<unknown>> = []
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void closeAll().then(() => process.exit(1)))
-if (!hasCitus()) throw new Error('start Citus: the Postgres of CITUS_BIN has no extension citus (docs/citus.md)')
+if (!hasCitus()) throw new Error('start Citus: the Postgres of CITUS_BIN has no extension citus (docs/how-to/citus.md)')
 
 try {
   const cluster = await startCitusCluster({ workers: Number(values.workers) })

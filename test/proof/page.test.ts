@@ -8,8 +8,8 @@ import { promises, testFileOf } from './promises.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-test('docs/proof.md shows the results that are kept', () => {
-  const page = readFileSync(new URL('../../docs/proof.md', import.meta.url), 'utf8')
+test('docs/why/proof.md shows the results that are kept', () => {
+  const page = readFileSync(new URL('../../docs/why/proof.md', import.meta.url), 'utf8')
 
   expect(page, 'npm run proof -- --page makes it again').toBe(pageOf(parts, readResults()))
 })

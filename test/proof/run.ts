@@ -1,5 +1,5 @@
 /**
- * Proves the promises by machine, part by part, and writes docs/proof.md.
+ * Proves the promises by machine, part by part, and writes docs/why/proof.md.
  *
  *   npm run proof                      every part, whole; says how long it takes, continues after an interruption
  *   npm run proof -- --short           a sample of every part, as in .ci/run; writes nothing
@@ -21,7 +21,7 @@ import { parts } from './parts.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const stateRoot = new URL('../../.proof/', import.meta.url)
-const page = new URL('../../docs/proof.md', import.meta.url)
+const page = new URL('../../docs/why/proof.md', import.meta.url)
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
 const { values } = parseArgs({

@@ -124,8 +124,8 @@ async function cellsOf(rows: readonly Row[], ask: (query: string) => Promise<Ser
   ]
 }
 
-test('docs/service.md says what each of the five parameters does to each kind', async ({ world, inside }) => {
-  const page = await readFile(new URL('../../docs/service.md', import.meta.url), 'utf8')
+test('docs/reference/service.md says what each of the five parameters does to each kind', async ({ world, inside }) => {
+  const page = await readFile(new URL('../../docs/reference/service.md', import.meta.url), 'utf8')
   for (const [name, kind] of Object.entries(kinds)) {
     const person = await registerProfile(world)
     await insert(inside, person.externalId, kind)

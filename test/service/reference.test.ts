@@ -4,7 +4,7 @@ import { operations } from '../../src/base/contract/operations.ts'
 import { call, test } from './service-world.ts'
 
 const folder = new URL('../../', import.meta.url)
-const page = await readFile(new URL('docs/service.md', folder), 'utf8')
+const page = await readFile(new URL('docs/reference/service.md', folder), 'utf8')
 
 type Row = { method: string; path: string; caller: string; test: string }
 

@@ -4,10 +4,10 @@ import { Halted, type Problem, Rejected, RetryLater } from '../../src/base/error
 import { type TransportError, TransportError as TransportFault } from '../../src/pipeline/upstream/http.ts'
 import { intentOf } from '../../src/pipeline/upstream/intent.ts'
 
-const documented = readFileSync(new URL('../../docs/upstream.md', import.meta.url), 'utf8')
+const documented = readFileSync(new URL('../../docs/reference/upstream.md', import.meta.url), 'utf8')
 const table = documented.slice(documented.indexOf('## The next step after an answer'))
 
-/** Every status and cause in the table of docs/upstream.md. */
+/** Every status and cause in the table of docs/reference/upstream.md. */
 export const answers: readonly string[] = [...table.matchAll(/^\| (\d{3}|[a-z]+) \| (?:give up|renew|retry) \|/gm)].map(
   ([, answer = '']) => answer,
 )

@@ -10,7 +10,7 @@ import { freePort } from '../../src/base/engines/embedded-postgres.ts'
 
 /**
  * A Citus cluster on loopback: one coordinator without shards, and workers. It is made of a Postgres that has the extension,
- * whose programs lie in CITUS_BIN (/usr/lib/postgresql/15/bin where it is not set); docs/citus.md says how it is built.
+ * whose programs lie in CITUS_BIN (/usr/lib/postgresql/15/bin where it is not set); docs/how-to/citus.md says how it is built.
  */
 export type CitusNode = {
   readonly port: number

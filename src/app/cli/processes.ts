@@ -108,7 +108,7 @@ export function declareMigrate(program: Command, cli: CliProcess): void {
     .option('--check', 'change nothing: say what is missing, and whether the former version works beside it', false)
     .option(
       '--distribute',
-      'divide the tables of profiles among the nodes of Citus, after migrating (docs/citus.md)',
+      'divide the tables of profiles among the nodes of Citus, after migrating (docs/how-to/citus.md)',
       false,
     )
     .option(

@@ -153,7 +153,7 @@ async function distributionFindings(pool: Pool, shards: number): Promise<Finding
 
 const TABLES_SHOWN = 5
 
-/** The sizes, for the operator who watches the disk. docs/operating.md says how long rows are kept. */
+/** The sizes, for the operator who watches the disk. docs/how-to/operating.md says how long rows are kept. */
 async function sizeFindings(pool: Pool): Promise<Finding[]> {
   const { databaseBytes, tables } = await readTableSizes(pool)
   const largest = tables.slice(0, TABLES_SHOWN).map(({ table, bytes }) => `${table} ${formatBytes(bytes)}`)
@@ -210,7 +210,7 @@ async function tombstoneKeyFindings(pool: Pool, keys: readonly Buffer[]): Promis
         subject,
         state: 'wrong',
         text: 'TOKEN_KEY does not open the key by which erased people are known: nobody can be taken in',
-        hint: 'Set TOKEN_KEY as the workers have it, where it changed `new,old`. Where the old one is lost: docs/upstream.md.',
+        hint: 'Set TOKEN_KEY as the workers have it, where it changed `new,old`. Where the old one is lost: docs/reference/upstream.md.',
       },
     ]
   } catch (error) {

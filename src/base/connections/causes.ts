@@ -2,7 +2,7 @@
 export type ServerKind = 'Postgres' | 'Redis' | 'the Profile Service'
 
 /**
- * Why a server cannot be used: one table for every command, for the doctor and for docs/connections.md. `words` follow the
+ * Why a server cannot be used: one table for every command, for the doctor and for docs/reference/connections.md. `words` follow the
  * address, `hint` says what to do next: `{variable}` is the variable that holds the address. `code` 3: the server or the network
  * must come back, and waiting may be enough. 2: address, credentials, rights or server are the wrong ones.
  */

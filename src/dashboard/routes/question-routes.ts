@@ -67,7 +67,7 @@ export const questionRoutes = () => {
   ]
 }
 
-/** The questions of docs/questions.md, which are not packed with the program: a test compares the two. */
+/** The questions of docs/how-to/questions.md, which are not packed with the program: a test compares the two. */
 export const savedQuestions: ReadonlyArray<{ readonly title: string; readonly sql: string }> = [
   {
     title: 'Whose data of yesterday is not there, and why?',

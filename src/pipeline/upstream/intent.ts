@@ -32,7 +32,7 @@ export const RETRY_WAIT_MAX_MS = 2 * SECOND
 const OVERLOADED_WAIT_MS = 5 * SECOND
 const UNREACHABLE_WAIT_MS = 15 * SECOND
 
-/** Every status and every transport error gets its intent here. A test compares the table in docs/upstream.md with it. */
+/** Every status and every transport error gets its intent here. A test compares the table in docs/reference/upstream.md with it. */
 export function intentOf(result: SendResult, context: AttemptContext): Intent {
   return result instanceof TransportError ? intentOfTransportError(result, context) : intentOfStatus(result, context)
 }

@@ -6,7 +6,7 @@ const ROWS_AT_ONCE = 1000
 
 /** One kind of rows that the warehouse does not keep for ever. */
 type Retention = {
-  /** The rows, as docs/operating.md names them. */
+  /** The rows, as docs/how-to/operating.md names them. */
   readonly subject: string
   readonly kept: string
   /** Deletes about ROWS_AT_ONCE of the oldest rows that are not kept, and returns how many. */

@@ -5,9 +5,9 @@ import { jsonResultSchemas } from '../../../src/app/results/json-results.ts'
 import { parserMessageOf, wordsIn } from './parsing.ts'
 import { commandsOf, examplesOf, reference, tree } from './reference.ts'
 
-const page = fileURLToPath(new URL('../../../docs/cli.md', import.meta.url))
+const page = fileURLToPath(new URL('../../../docs/reference/cli.md', import.meta.url))
 
-test('docs/cli.md lists the commands as they are (npx vitest -u writes it again)', async () => {
+test('docs/reference/cli.md lists the commands as they are (npx vitest -u writes it again)', async () => {
   await expect(reference()).toMatchFileSnapshot(page)
 })
 

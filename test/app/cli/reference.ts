@@ -37,6 +37,8 @@ function columnsOf(stream: (typeof catalogue.pushed)[number]): string {
 
 const intro = `# The command line
 
+For everybody who types commands: each command, option, exit code and JSON field.
+
 \`vitalsync <command>\`: in a checkout \`npx vitalsync …\` or \`npm run vitalsync -- …\`. This page is generated from the
 commands; a test compares the two.
 
@@ -92,12 +94,12 @@ Singer carry them as text. In CSV an empty cell is null and an empty text is quo
 export the next one writes only the rows that changed since. A change has the time of the request that read it and may be
 stored up to an hour later, so the last hour is exported again: a row may come twice, no row is missed. \`external_id\`, the
 key columns and \`revision\` identify a row. For Singer the target keeps the state: give its last line with \`--state\`.
-With \`--partition-by month\` a folder of Parquet files is written, which DuckDB, Spark and ClickHouse take as one table: see [the lake](lake.md).
+With \`--partition-by month\` a folder of Parquet files is written, which DuckDB, Spark and ClickHouse take as one table: see [the lake](../how-to/lake.md).
 
 ## Commands
 `
 
-/** The expected text of docs/cli.md. */
+/** The expected text of docs/reference/cli.md. */
 export function reference(): string {
   const program = tree()
   return `${intro}\n${commandsOf(program).map(sectionOf).join('\n')}`

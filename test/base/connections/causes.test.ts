@@ -288,7 +288,7 @@ test('the codes and words that no server here can be made to say', () => {
 })
 
 test('the page lists every cause, with the words, the exit code and the next step of the program', async () => {
-  const page = await readFile(new URL('../../../docs/connections.md', import.meta.url), 'utf8')
+  const page = await readFile(new URL('../../../docs/reference/connections.md', import.meta.url), 'utf8')
   const rows = Object.entries(connectionCauses).map(
     ([name, { words, hint, code }]) =>
       `| ${name} | ${words} | ${code} | ${hint.replace('{variable}', 'the address')} |`,

@@ -28,12 +28,12 @@ test('alerts look at metrics that exist', () => {
 })
 
 test('each alert has its section in the runbook, and each section its alert', async () => {
-  const [, sections = ''] = (await textOf('docs/operating.md')).split('## Reading the alerts')
+  const [, sections = ''] = (await textOf('docs/how-to/operating.md')).split('## Reading the alerts')
   const titles = [...sections.matchAll(/^### (\w+)$/gm)].map(([, title]) => title)
 
   expect(titles).toEqual(rules.map(({ alert }) => alert))
   for (const { alert, annotations } of rules) {
-    expect(annotations.runbook).toBe(`docs/operating.md#${alert.toLowerCase()}`)
+    expect(annotations.runbook).toBe(`docs/how-to/operating.md#${alert.toLowerCase()}`)
     const [, section = ''] = sections.split(`### ${alert}\n`)
     const command = annotations.look.split(' --')[0] ?? ''
     expect(section.split('\n### ')[0]?.replaceAll('\n', ' '), alert).toContain(command)

@@ -27,6 +27,8 @@ test('no label names a person, a profile, a token or a run', () => {
 
 const head = `# Metrics
 
+For operators: each metric, readiness, and traces.
+
 \`vitalsync worker\`, \`schedule\` and \`up\` serve \`/metrics\`, \`/health\` and \`/ready\` on \`METRICS_PORT\` (absent: nowhere; 0: on a free
 port, which the log names), on the address \`METRICS_HOST\`: this machine alone, unless it is set. \`vitalsync service\` serves its metrics there
 too. The format is Prometheus's, or OpenMetrics for those who prefer it in \`Accept\`. No label holds a person, a token or a value.
@@ -50,7 +52,7 @@ With \`OTEL_EXPORTER_OTLP_ENDPOINT\` worker, scheduler, \`up\`, service and sand
 decision where there is one). A trace goes \`tick\` → \`run\` → \`addBulk\` → \`process\` (the job) → a request by its operation → the same operation in the
 service, and → \`commit\`: one span for each transaction, in the trace of the first reading that it stores, and linked to the jobs of all. Requests carry \`traceparent\`. Attributes are names of closed lists and ids of our own. Log lines
 within a trace carry \`trace\` and \`span\`. A collector that is away costs nothing but its spans; a process that stops waits two
-seconds for it. All traces take a worker 8 % more processor time ([performance.md](performance.md)).
+seconds for it. All traces take a worker 8 % more processor time ([performance.md](../why/performance.md)).
 
 `
 
@@ -61,7 +63,7 @@ const tableOf = (metrics: readonly KnownMetric[]) =>
     ...metrics.map(({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.join(', ')} | ${help} |`),
   ].join('\n')
 
-test('docs/metrics.md lists every metric as it is (npx vitest -u writes it again)', async () => {
+test('docs/reference/metrics.md lists every metric as it is (npx vitest -u writes it again)', async () => {
   const text = `${head}## Worker, scheduler, up\n\n${tableOf(pipeline)}\n\n## Profile Service\n\n${tableOf(service)}\n`
-  await expect(text).toMatchFileSnapshot('../../../docs/metrics.md')
+  await expect(text).toMatchFileSnapshot('../../../docs/reference/metrics.md')
 })

@@ -59,7 +59,7 @@ test('a question is answered as the reader role, once values are switched on; it
 })
 
 test('the saved questions are those of the documents', () => {
-  const page = readFileSync('docs/questions.md', 'utf8')
+  const page = readFileSync('docs/how-to/questions.md', 'utf8')
   const told = [...page.matchAll(/^## (.+)\n\n```sql\n([\s\S]*?)\n```/gm)].map(([, title, sql]) => ({ title, sql }))
   expect(savedQuestions).toEqual(told)
 })

@@ -5,9 +5,11 @@ import { exportFormats } from '../../../src/intake/formats/known-formats.ts'
 import { measureOf } from '../../../src/intake/formats/measures.ts'
 import { unitsTakenFor } from '../../../src/intake/formats/source-units.ts'
 
-const page = fileURLToPath(new URL('../../../docs/imports.md', import.meta.url))
+const page = fileURLToPath(new URL('../../../docs/reference/imports.md', import.meta.url))
 
 const intro = `# Health exports
+
+For people who bring files: each format of health exports, and what is made of each measure.
 
 \`vitalsync import FILE --profile ID\` takes the export of a health app as it was downloaded: a file, a zip or a folder of them.
 The format is found by the content; where all files of an export look alike, their names say what they measure. This page is
@@ -27,7 +29,7 @@ generated from the code; a test compares the two.
 - **Cumulative counts.** Monitoring in FIT counts steps from midnight for each kind of activity: the greatest count of each, added up, is the
   day. The differences are logs, and the day's total is one more, which contains them.
 - **Large.** An Apple Health export of 3 GB, 6.5 million records, took at most 241 MB of memory, and was whole after a kill in its middle
-  ([performance.md](performance.md#large-files-in-flat-memory)).
+  ([performance.md](../why/performance.md#large-files-in-flat-memory)).
 - **Stopped.** After Ctrl-C or a crash the same command reads from the beginning and stores from where it stopped.
 - **Report.** For each file: records read, mapped, left out and rejected by reason, duplicates, first and last day, devices. Rejected
   records are in \`FILE.rejects.ndjson\` with place and reason. \`--dry-run\` reports the same, duplicates too, and stores nothing.
@@ -39,7 +41,7 @@ generated from the code; a test compares the two.
 - **Limits.** Entries of a zip are streamed; only a database, and a zip in a zip of Garmin, is copied, while it is opened. A zip with a path that leads out of it, a link, an encrypted entry, or
   one that unpacks to more than 200 times its size is refused. Zips within a zip are read only for Garmin's uploads (\`UploadedFiles_…zip\`), one level deep, within the same limits.
 
-Why it is so: [decisions/import-formats.md](decisions/import-formats.md).
+Why it is so: [decisions/import-formats.md](../decisions/import-formats.md).
 
 ## Published files
 
@@ -94,6 +96,6 @@ const sectionOf = ({ name, title, files, checked, years, mapping }: HealthFormat
     '',
   ].join('\n')
 
-test('docs/imports.md maps what the formats map (npx vitest -u writes it again)', async () => {
+test('docs/reference/imports.md maps what the formats map (npx vitest -u writes it again)', async () => {
   await expect(`${intro}\n${exportFormats.map(sectionOf).join('\n')}`).toMatchFileSnapshot(page)
 })

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the DuckDB query of docs/lake.md, as it stands there, on a lake that `vitalsync export` writes from a sandbox's
+# Runs the DuckDB query of docs/how-to/lake.md, as it stands there, on a lake that `vitalsync export` writes from a sandbox's
 # people. Needs Python 3.9 or newer and PyPI; leaves nothing behind.
 #   test/pipeline/export/duckdb.sh
 set -euo pipefail
@@ -21,7 +21,7 @@ cat >"$work/ask.py" <<'PYTHON'
 import json, os, re, sys
 import duckdb
 
-page = open('docs/lake.md', encoding='utf-8').read()
+page = open('docs/how-to/lake.md', encoding='utf-8').read()
 (query,) = re.findall(r'## DuckDB\n\n```sql\n(.*?)```', page, re.S)
 exported = json.load(open(os.path.join(sys.argv[1], 'summary.json')))['streams'][0]['rows']
 os.chdir(sys.argv[1])

@@ -133,7 +133,7 @@ async function columnOf(name: OperationName, shape: string): Promise<string[]> {
 }
 
 test('every operation takes every answer for what the table in the documentation says, and no other', async () => {
-  const text = await readFile(new URL('../../../docs/upstream.md', import.meta.url), 'utf8')
+  const text = await readFile(new URL('../../../docs/reference/upstream.md', import.meta.url), 'utf8')
   const table = (text.slice(text.indexOf('| answer to')).split('\n\n')[0] ?? '')
     .split('\n')
     .map((line) => line.split('|').slice(1, -1))

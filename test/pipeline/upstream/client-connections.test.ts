@@ -52,8 +52,11 @@ test('the client opens as many connections as the budget has requests in flight,
   expect(new Set(server.requests.map(({ socket }) => socket)).size).toBe(3)
 })
 
-test('the limits of a request are those that docs/upstream.md names', () => {
-  const page = readFileSync(new URL('../../../docs/upstream.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ')
+test('the limits of a request are those that docs/reference/upstream.md names', () => {
+  const page = readFileSync(new URL('../../../docs/reference/upstream.md', import.meta.url), 'utf8').replaceAll(
+    /\s+/g,
+    ' ',
+  )
   const seconds = (ms: number) => `${ms / 1000} s`
   const { connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs, totalTimeoutMs } = transportDefaults
   const { bodyBytesMax, bufferedBytesMax } = transportDefaults

@@ -25,7 +25,7 @@ function intent(what: HttpResponse | TransportError, operation: OperationName = 
   return intentOf(what, { operation: operations[operation], secrets: ['ada'], nowMs })
 }
 
-/** The cells of one row of the table in docs/upstream.md, as the code has them. */
+/** The cells of one row of the table in docs/reference/upstream.md, as the code has them. */
 function rowOf(name: string): string[] {
   const isCause = causes.some((cause) => cause === name)
   const trouble = isCause ? new TransportError(name as TransportErrorKind, 'x') : answer(Number(name))
@@ -46,7 +46,7 @@ function rowOf(name: string): string[] {
 }
 
 test('the table in the documentation says what the code does, for every status and every cause', async () => {
-  const text = await readFile(new URL('../../../docs/upstream.md', import.meta.url), 'utf8')
+  const text = await readFile(new URL('../../../docs/reference/upstream.md', import.meta.url), 'utf8')
   const table = text.slice(text.indexOf('| status or cause')).split('\n\n')[0] ?? ''
   const rows = table
     .split('\n')

@@ -186,8 +186,8 @@ test('a running run keeps its orders when ended runs are deleted, and each sched
   ])
 })
 
-test('docs/operating.md says what is deleted, and after how long', async () => {
-  const text = await readFile(new URL('../../../docs/operating.md', import.meta.url), 'utf8')
+test('docs/how-to/operating.md says what is deleted, and after how long', async () => {
+  const text = await readFile(new URL('../../../docs/how-to/operating.md', import.meta.url), 'utf8')
   const [section = ''] = (text.split('## Retention')[1] ?? '').split('\n## ')
   const [, , ...table] = section.split('\n').filter((line) => line.startsWith('|'))
 

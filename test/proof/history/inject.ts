@@ -123,7 +123,7 @@ async function jumpClock({ target, forMs, draw }: PlannedFault, damage: Damage):
   return (await clock?.jump({ ms, forMs }, process, logFile)) ?? false
 }
 
-/** Faults of the answers, as `docs/sandbox.md` explains them. */
+/** Faults of the answers, as `docs/how-to/sandbox.md` explains them. */
 const badAnswers = [
   { name: 'latency', rate: 0.3, settings: { delayMs: 400 } },
   { name: 'slow-body', rate: 0.1, settings: { pieces: 4, delayMs: 800 } },

@@ -8,7 +8,7 @@ import { biomarkerForms } from '../../../src/service/derive/model/biomarker-cata
 import { factorGoals, factorUnits, modelVersion } from '../../../src/service/derive/model/model.ts'
 import { type ScoreDefinition, scoreDefinitions } from '../../../src/service/derive/model/score-definitions.ts'
 
-const page = await readFile(new URL('../../../docs/derivation.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../../docs/reference/derivation.md', import.meta.url), 'utf8')
 
 /** Rows of the table under a heading, as trimmed cells. */
 function table(heading: string): string[][] {

@@ -20,7 +20,7 @@ import {
   wornAllDay,
 } from './made-logs.ts'
 
-const page = await readFile(new URL('../../../docs/derivation.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../../docs/reference/derivation.md', import.meta.url), 'utf8')
 const section = page.split(/^## /m).find((part) => part.startsWith('Unknown is not zero')) ?? ''
 const table = section
   .split('\n')

@@ -71,7 +71,7 @@ describe('lives with the noise of real people’s weeks', () => {
     }
   })
   test('are found as often as the page says', async () => {
-    const page = await readFile(new URL('../../../docs/derivation.md', import.meta.url), 'utf8')
+    const page = await readFile(new URL('../../../docs/reference/derivation.md', import.meta.url), 'utf8')
     expect(page).toContain(trendLines(correlated, independent).join('\n'))
   })
 })

@@ -5,7 +5,7 @@ import { drawnShare, realDays, realNoise } from './real-noise.ts'
 /**
  * How often the judgement finds a change, in lives with the noise of real people's weeks (`weekly-noise.csv`). The seeds
  * are fixed, so the rates are too, and the constants of the test were chosen on the lives of other seeds (`trend rates`). `npm run trends`
- * prints the table of docs/derivation.md.
+ * prints the table of docs/reference/derivation.md.
  */
 const lives = 1000
 const weeks = 16
@@ -81,7 +81,7 @@ export const trendRates = (correlated: boolean) =>
 
 export type TrendRates = ReturnType<typeof trendRates>
 
-/** The lines of the table in docs/derivation.md, without its head. */
+/** The lines of the table in docs/reference/derivation.md, without its head. */
 export function trendLines(correlated: TrendRates, independent: TrendRates): string[] {
   const percent = (value: number) => value.toFixed(value < 10 ? 1 : 0)
   return correlated.map(({ name, goal, falseAlarms, falseAlarmsOfIrregular, found }, index) => {

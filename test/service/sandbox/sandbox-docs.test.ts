@@ -5,7 +5,7 @@ import { faultCatalogue } from '../../../src/service/sandbox/faults/fault-catalo
 import { samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { lightPeopleMax, richPeopleMax } from '../../../src/service/sandbox/people/sample-person.ts'
 
-const page = await readFile(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../../docs/how-to/sandbox.md', import.meta.url), 'utf8')
 
 /** The cells of every row of the page's tables that begins with `code`. */
 const rows = page

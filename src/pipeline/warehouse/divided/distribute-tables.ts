@@ -23,7 +23,7 @@ export async function distributeTables(
     const present = await readShardCount(tx)
     if (present !== undefined && present !== shards) {
       throw new UsageProblem(`distribute the warehouse: it has ${present} shards already, not ${shards}`, {
-        hint: `Set WAREHOUSE_SHARDS=${present}, or change the number with all processes stopped: docs/citus.md.`,
+        hint: `Set WAREHOUSE_SHARDS=${present}, or change the number with all processes stopped: docs/how-to/citus.md.`,
       })
     }
     const places = await listTablePlaces(tx)

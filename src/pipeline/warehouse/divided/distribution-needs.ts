@@ -9,13 +9,13 @@ import { listNodes } from './examine-distribution.ts'
 export async function requireCluster(db: Pool | Tx): Promise<void> {
   if (!(await hasCitus(db))) {
     throw new UsageProblem('distribute the warehouse: the database has no extension citus', {
-      hint: 'Install Citus on every node, set shared_preload_libraries = citus there, and run `create extension citus` in the database on each: docs/citus.md.',
+      hint: 'Install Citus on every node, set shared_preload_libraries = citus there, and run `create extension citus` in the database on each: docs/how-to/citus.md.',
     })
   }
   const nodes = await listNodes(db)
   if (!nodes.some(({ hasShards }) => hasShards)) {
     throw new UsageProblem('distribute the warehouse: no node is known that could take shards', {
-      hint: "Name the nodes at the coordinator: select citus_set_coordinator_host('…'); select citus_add_node('…', 5432). See docs/citus.md.",
+      hint: "Name the nodes at the coordinator: select citus_set_coordinator_host('…'); select citus_add_node('…', 5432). See docs/how-to/citus.md.",
     })
   }
   const { rows } = await db.query<{ isCoordinator: boolean }>('select citus_is_coordinator() as "isCoordinator"')

@@ -116,7 +116,7 @@ async function placementFindings(pool: Pool, shards: number): Promise<Finding[]>
       subject,
       state: 'wrong',
       text: `of ${PROBED_IDS.length} ids ${odd.length} lie in another shard than in the bucket of their number`,
-      hint: 'A shard was split, or the ranges were cut otherwise than evenly: divide the tables anew, as docs/citus.md says.',
+      hint: 'A shard was split, or the ranges were cut otherwise than evenly: divide the tables anew, as docs/how-to/citus.md says.',
     },
   ]
 }

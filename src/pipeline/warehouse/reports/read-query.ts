@@ -86,7 +86,7 @@ function queryProblem(
   error: unknown,
   { isTooLarge, bytesMax, rowsAtOnce, timeoutMs }: Question & { isTooLarge: boolean },
 ): unknown {
-  const views = 'The views: docs/warehouse.md.'
+  const views = 'The views: docs/reference/warehouse.md.'
   if (isTooLarge)
     return new Problem(`run the query: ${rowsAtOnce} rows of its answer are larger than ${formatBytes(bytesMax)}`, {
       hint: `Ask for fewer rows or columns. ${views}`,

@@ -95,7 +95,7 @@ async function grantOnNodes(pool: Pool, role: string): Promise<void> {
   const tables = (await listTablePlaces(pool)).filter(({ is }) => is !== 'whole')
   if (tables.length === 0) return
   const name = escapeIdentifier(role)
-  const hint = `Or let an administrator run: alter role ${name} login. Then give this command again. See docs/citus.md.`
+  const hint = `Or let an administrator run: alter role ${name} login. Then give this command again. See docs/how-to/citus.md.`
   await pool.query(`alter role ${name} login`).catch((cause: Error) => {
     throw new UsageProblem(`let ${role} log in on the nodes: ${cause.message}`, { hint, cause })
   })

@@ -73,5 +73,5 @@ function opened({ sealed }: Found, keyring: Keyring): Buffer | undefined {
 
 const unreadable = () =>
   new UsageProblem('know erased people again: TOKEN_KEY does not open the key of their hashes', {
-    hint: 'Set TOKEN_KEY as the workers have it. Where it changed: `new,old`, both keys. Where the old one is lost: docs/upstream.md.',
+    hint: 'Set TOKEN_KEY as the workers have it. Where it changed: `new,old`, both keys. Where the old one is lost: docs/reference/upstream.md.',
   })

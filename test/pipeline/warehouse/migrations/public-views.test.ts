@@ -48,7 +48,7 @@ test('the public face has the names it promises, and a comment on every view and
      where c.relnamespace = 'warehouse'::regnamespace and a.attnum > 0 and col_description(c.oid, a.attnum) is null`,
   )
   expect(muteColumns).toEqual([])
-  const docs = await readFile(new URL('../../../../docs/warehouse.md', import.meta.url), 'utf8')
+  const docs = await readFile(new URL('../../../../docs/reference/warehouse.md', import.meta.url), 'utf8')
   for (const view of byView.keys()) expect(docs).toContain(`\`${view}\``)
 })
 

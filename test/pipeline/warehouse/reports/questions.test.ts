@@ -39,7 +39,7 @@ async function fill({ rows, addProfiles }: Warehouse): Promise<void> {
 }
 
 test('each saved question has an answer', async ({ warehouse }) => {
-  const text = await readFile(new URL('../../../../docs/questions.md', import.meta.url), 'utf8')
+  const text = await readFile(new URL('../../../../docs/how-to/questions.md', import.meta.url), 'utf8')
   const questions = [...text.matchAll(/^## (.*)\n\n```sql\n([^`]*)```/gm)]
   expect(questions).toHaveLength(text.split('```sql').length - 1)
   expect(questions.length).toBeGreaterThanOrEqual(7)
