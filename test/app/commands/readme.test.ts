@@ -68,7 +68,7 @@ test('the README has commands for this test to run', () => {
   expect(commandsIn(texts[0] ?? '')).toContain('npm start')
   expect(commandsIn(section('Try it'))).toEqual(['npm start', 'npm start -- --once'])
   expect(working.length).toBeGreaterThan(12)
-  expect(running).toHaveLength(4)
+  expect(running).toHaveLength(5)
   expect(queriesIn(section('Try it'))).toHaveLength(2)
 })
 
