@@ -52,7 +52,7 @@ With \`OTEL_EXPORTER_OTLP_ENDPOINT\` worker, scheduler, \`up\`, service and sand
 decision where there is one). A trace goes \`tick\` → \`run\` → \`addBulk\` → \`process\` (the job) → a request by its operation → the same operation in the
 service, and → \`commit\`: one span for each transaction, in the trace of the first reading that it stores, and linked to the jobs of all. Requests carry \`traceparent\`. Attributes are names of closed lists and ids of our own. Log lines
 within a trace carry \`trace\` and \`span\`. A collector that is away costs nothing but its spans; a process that stops waits two
-seconds for it. All traces take a worker 8 % more processor time ([performance.md](../why/performance.md)).
+seconds for it. All traces take a worker some 7 % more processor time ([performance.md](../why/performance.md)).
 
 `
 
