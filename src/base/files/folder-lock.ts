@@ -3,7 +3,7 @@ import { link, mkdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { UsageProblem } from '../errors.ts'
 import { sleep } from '../sleep.ts'
-import { writeNew } from './private-file.ts'
+import { withDraft } from './private-file.ts'
 
 const LOCK_WITHIN_MS = 5000
 const LOCK_RETRY_MS = 25
@@ -65,14 +65,14 @@ const noHardLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
  * before its owner stands in it, and then counts as unowned and removable.
  */
 async function tryLock({ folder, words, hardLink }: Locking, identity: string): Promise<boolean> {
-  const draft = join(folder, `lock.${process.pid}`)
   const file = join(folder, 'lock')
   try {
-    await writeNew(draft, identity)
-    await hardLink(draft, file).catch(async (error: NodeJS.ErrnoException) => {
-      if (!noHardLinks.has(error.code ?? '')) throw error
-      await writeFile(file, identity, { flag: 'wx' })
-    })
+    await withDraft(file, identity, (draft) =>
+      hardLink(draft, file).catch(async (error: NodeJS.ErrnoException) => {
+        if (!noHardLinks.has(error.code ?? '')) throw error
+        await writeFile(file, identity, { flag: 'wx' })
+      }),
+    )
     return true
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
@@ -84,8 +84,6 @@ async function tryLock({ folder, words, hardLink }: Locking, identity: string): 
           : `Run as the user the folder belongs to, or choose another one with ${words.setting}.`,
       cause: error,
     })
-  } finally {
-    await rm(draft, { force: true }).catch(() => undefined) // fails for the same reason as the write
   }
 }
 
@@ -110,10 +108,9 @@ async function removeStaleLock(folder: string): Promise<void> {
 
 /** Both instants are of the file system's clock: on a mounted folder it may differ from the clock of this machine. */
 async function ageMs(folder: string, path: string): Promise<number> {
-  const probe = join(folder, `lock.${process.pid}`)
-  await writeNew(probe, '')
-  const [now, made] = await Promise.all([stat(probe), stat(path).catch(() => undefined)])
-  await rm(probe, { force: true })
+  const [now, made] = await withDraft(join(folder, 'lock'), '', (probe) =>
+    Promise.all([stat(probe), stat(path).catch(() => undefined)]),
+  )
   return made ? now.mtimeMs - made.mtimeMs : 0
 }
 

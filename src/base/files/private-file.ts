@@ -38,32 +38,32 @@ async function readPrivateFile(path: string, hint: string): Promise<string | und
 }
 
 /** Creates a file with its whole content, which only its owner may read; an existing file stays as it is. */
-async function writeOnce(path: string, text: string): Promise<void> {
-  const draft = draftOf(path)
-  try {
-    await writeNew(draft, text)
-    await link(draft, path).catch((error: unknown) => {
+const writeOnce = (path: string, text: string): Promise<void> =>
+  withDraft(path, text, (draft) =>
+    link(draft, path).catch((error: unknown) => {
       if (!isErrorCode(error, 'EEXIST')) throw error
-    })
+    }),
+  )
+
+/**
+ * Replaces the content of a file that only its owner may read, in one step: a reader sees the former content or the new one. A link at
+ * the path is replaced, and not followed.
+ */
+export const replacePrivateFile = (path: string, text: string): Promise<void> =>
+  withDraft(path, text, (draft) => rename(draft, path))
+
+/**
+ * Writes a new file beside `path`, and removes it after `use`. Nobody knows its name before, so no other user who may write to the folder
+ * can leave a link under it.
+ */
+export async function withDraft<T>(path: string, text: string, use: (draft: string) => Promise<T>): Promise<T> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    await writeFile(draft, text, { mode: OWNER_ONLY, flag: 'wx' })
+    return await use(draft)
   } finally {
-    await rm(draft, { force: true })
+    await rm(draft, { force: true }).catch(() => undefined) // fails for the same reason as the write
   }
-}
-
-/** Replaces the content of a file that only its owner may read, in one step: a reader sees the former content or the new one. */
-export async function replacePrivateFile(path: string, text: string): Promise<void> {
-  const draft = draftOf(path)
-  await writeNew(draft, text)
-  await rename(draft, path) // a link at the path is replaced, and not followed
-}
-
-/** A name that nobody knows before, and that several writers of one process do not share. */
-const draftOf = (path: string) => `${path}.${randomBytes(6).toString('hex')}`
-
-/** Writes a new file: another user who may write to the folder could have left a link under its name. */
-export async function writeNew(path: string, text: string): Promise<void> {
-  await rm(path, { force: true })
-  await writeFile(path, text, { mode: OWNER_ONLY, flag: 'wx' })
 }
 
 type Opening = { readonly flags: number; readonly verb: 'read' | 'write'; readonly hint: string }
