@@ -30,27 +30,22 @@ export async function withImportWarehouse<T>(
 ): Promise<T> {
   const adding = { wantedFrom: new Date(Date.now() - context.config.historyDays * DAY), isRehearsal: dryRun }
   if (!mustExist)
-    return withWarehouse(context, (pool, { closeStack, tokenKeys }) =>
-      work({
-        pool,
-        closeStack,
-        people: createProfileResolver({ pool, catalogue, tokenKeys }, addProfiles ? adding : undefined),
-      }),
-    )
-  return withPipeline(context, ({ pipeline: { pool, tokenKeys, upstream }, closeStack, signal }) => {
-    const isKnownUpstream = (externalId: string) =>
-      upstream.profile(externalId, { lane: 'manual', signal }).then(
-        () => true,
-        (error: unknown) => {
-          if (error instanceof NotThere) return false
-          throw error
-        },
-      )
-    return work({
-      pool,
-      closeStack,
-      people: createProfileResolver({ pool, catalogue, tokenKeys }, { ...adding, isKnownUpstream }),
+    return withWarehouse(context, (pool, { closeStack, tokenKeys }) => {
+      const people = createProfileResolver({ pool, catalogue, tokenKeys }, addProfiles ? adding : undefined)
+      return work({ pool, closeStack, people })
     })
+  return withPipeline(context, ({ pipeline: { pool, tokenKeys, upstream }, closeStack, signal }) => {
+    const isKnownUpstream = async (externalId: string) => {
+      try {
+        await upstream.profile(externalId, { lane: 'manual', signal })
+        return true
+      } catch (error) {
+        if (error instanceof NotThere) return false
+        throw error
+      }
+    }
+    const people = createProfileResolver({ pool, catalogue, tokenKeys }, { ...adding, isKnownUpstream })
+    return work({ pool, closeStack, people })
   })
 }
 
