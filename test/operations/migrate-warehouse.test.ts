@@ -9,7 +9,7 @@ import { markedAsOwn } from '../../src/base/connections/own-server.ts'
 import { readMigrations } from '../../src/base/engines/apply-migrations.ts'
 import { migrateWarehouse, migrationsFolder } from '../../src/operations/migrate-warehouse.ts'
 import { test } from '../support/fixtures.ts'
-import { runProgram } from '../support/run-program.ts'
+import { runProgram, settingsFor } from '../support/run-program.ts'
 import { openAsCommand, openTestPool } from '../support/test-pool.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -38,13 +38,7 @@ test('a warehouse that lacks any migration of this version is refused', async ({
 test('on tables of a newer version that breaks this one, commands that only read work, and others refuse', async ({
   warehouseUrl,
 }) => {
-  const env = {
-    DATABASE_URL: warehouseUrl,
-    UPSTREAM_URL: 'http://localhost:1',
-    UPSTREAM_CLIENT_ID: 'client',
-    UPSTREAM_CLIENT_SECRET: 'secret',
-    TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
-  }
+  const env = settingsFor(warehouseUrl)
   const codeOf = async (words: readonly string[]) => (await runProgram(words, { cwd: '/tmp', env })).code
   expect(await codeOf(['migrate'])).toBe(0)
   expect(await codeOf(['profiles', 'add', 'ada', '--from', '2026-02-01'])).toBe(0)
@@ -92,13 +86,7 @@ test('migrate --check lists what is missing, changes nothing, and ends with 1 wh
 test.for(['worker', 'schedule'])(
   '%s on a database without the tables ends and names the command that makes them',
   async (word, { database }) => {
-    const env = {
-      DATABASE_URL: database,
-      UPSTREAM_URL: 'http://localhost:1',
-      UPSTREAM_CLIENT_ID: 'client',
-      UPSTREAM_CLIENT_SECRET: 'secret',
-      TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
-    }
+    const env = settingsFor(database)
 
     const ended = await runProgram([word], { cwd: '/tmp', env })
 

@@ -28,6 +28,15 @@ export type ProgramOptions = {
 
 export const entry = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
 
+/** The settings that a command on this warehouse needs; nobody listens at its upstream. */
+export const settingsFor = (databaseUrl: string) => ({
+  DATABASE_URL: databaseUrl,
+  UPSTREAM_URL: 'http://localhost:1',
+  UPSTREAM_CLIENT_ID: 'client',
+  UPSTREAM_CLIENT_SECRET: 'secret',
+  TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
+})
+
 export const startProgram = (words: readonly string[], options: ProgramOptions): Program =>
   start([process.execPath, options.entry ?? entry, ...words], options)
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { test } from '../../support/fixtures.ts'
-import { startProgram } from '../../support/run-program.ts'
+import { settingsFor, startProgram } from '../../support/run-program.ts'
 
 test('dashboard --draw-password opens beyond this machine, and keeps one password that only its owner may read', async ({
   warehouseUrl,
@@ -11,14 +11,7 @@ test('dashboard --draw-password opens beyond this machine, and keeps one passwor
 }) => {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-drawn-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const env = {
-    DATABASE_URL: warehouseUrl,
-    UPSTREAM_URL: 'http://localhost:1',
-    UPSTREAM_CLIENT_ID: 'client',
-    UPSTREAM_CLIENT_SECRET: 'secret',
-    TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
-    VITALSYNC_DATA: join(folder, 'data'),
-  }
+  const env = { ...settingsFor(warehouseUrl), VITALSYNC_DATA: join(folder, 'data') }
   const file = join(folder, 'data', 'dashboard-password')
   const open = async (...words: string[]) => {
     const program = startProgram(['dashboard', '--host', '0.0.0.0', '--port', '0', ...words], { cwd: folder, env })

@@ -2,7 +2,7 @@ import { test as base, expect } from 'vitest'
 import { type ReceivedSpan, startCollector } from '../../support/collector.ts'
 import { template, within } from '../../support/fixtures.ts'
 import { listKnownMetrics } from '../../support/known-metrics.ts'
-import { type Program, startProgram } from '../../support/run-program.ts'
+import { type Program, settingsFor, startProgram } from '../../support/run-program.ts'
 import { openTestPool } from '../../support/test-pool.ts'
 
 const test = base.extend<{ warehouse: string; service: string }>({
@@ -122,11 +122,7 @@ test('without an endpoint nothing that records spans is loaded', async ({ wareho
       return next(url, context)
     } })`
   const env = {
-    DATABASE_URL: warehouse,
-    UPSTREAM_URL: 'http://127.0.0.1:1',
-    UPSTREAM_CLIENT_ID: 'a',
-    UPSTREAM_CLIENT_SECRET: 'b',
-    TOKEN_KEY: Buffer.alloc(32, 9).toString('base64'),
+    ...settingsFor(warehouse),
     LOG_LEVEL: 'info',
     NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(watch)}`,
   }
