@@ -40,8 +40,10 @@ export function Palette({ find, hint }: PaletteProps) {
 function PaletteDialog({ find, hint, close }: PaletteProps & { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const text = useSignal('')
-  const places = usePlaces(find, text.value)
+  const found = useFound(find, text.value)
+  const { places } = found
   const chosen = useSignal(0)
+  const isEntered = useSignal(false)
   const index = Math.min(chosen.value, places.length - 1)
   useEffect(() => dialog.current?.showModal(), [])
   const open = (place: Place | undefined) => {
@@ -49,9 +51,13 @@ function PaletteDialog({ find, hint, close }: PaletteProps & { close: () => void
     close()
     goTo(place.path)
   }
+  // Enter may come before the places of the text: it waits for them, and does not take a place of the text before.
+  useEffect(() => {
+    if (isEntered.value && found.text === text.value) open(places[index])
+  }, [isEntered.value, found])
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (event.key === 'Enter') open(places[index])
+    if (event.key === 'Enter') isEntered.value = true
     if (step === undefined) return
     event.preventDefault()
     chosen.value = Math.max(0, Math.min(places.length - 1, index + step))
@@ -70,6 +76,7 @@ function PaletteDialog({ find, hint, close }: PaletteProps & { close: () => void
         onInput={(event) => {
           text.value = event.currentTarget.value
           chosen.value = 0
+          isEntered.value = false
         }}
         onKeyDown={onKeyDown}
       />
@@ -93,17 +100,20 @@ function PaletteDialog({ find, hint, close }: PaletteProps & { close: () => void
   )
 }
 
-function usePlaces(find: PaletteProps['find'], text: string): readonly Place[] {
-  const places = useSignal<readonly Place[]>([])
+type Found = { readonly text: string; readonly places: readonly Place[] }
+
+/** The places that were found last, and the text that they belong to. */
+function useFound(find: PaletteProps['find'], text: string): Found {
+  const found = useSignal<Found>({ text: '', places: [] })
   useEffect(() => {
     const stop = new AbortController()
     find(text.trim(), stop.signal).then(
-      (found) => {
-        if (!stop.signal.aborted) places.value = found
+      (places) => {
+        if (!stop.signal.aborted) found.value = { text, places }
       },
       () => undefined, // the banner of the page says why
     )
     return () => stop.abort()
   }, [text])
-  return places.value
+  return found.value
 }

@@ -59,7 +59,7 @@ test('the palette finds pages, people by name and our id, and runs by their numb
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('ArrowUp')
   await page.keyboard.press('Enter')
-  expect(new URL(page.url()).pathname).toBe('/quarantine')
+  await page.waitForURL('**/quarantine')
   await page.keyboard.press('Control+k')
   await input.fill(String(person?.['id']))
   await page.getByRole('option', { name: new RegExp(`person ${person?.['id']}`) }).waitFor()
@@ -69,6 +69,21 @@ test('the palette finds pages, people by name and our id, and runs by their numb
   await page.keyboard.press('Control+k')
   await page.keyboard.press('Escape')
   await input.waitFor({ state: 'detached' })
+})
+
+test('Enter in the palette waits for the places of the text that stands there', async ({ visit }) => {
+  const page = await visit('/failures')
+  await page.getByRole('button', { name: /^Go to/ }).click()
+  await page.getByRole('option', { name: /^Quarantine/ }).waitFor()
+  const { promise: entered, resolve: enter } = Promise.withResolvers<void>()
+  await page.route('**/api/people', async (route) => {
+    await entered
+    await route.continue()
+  })
+  await page.getByRole('combobox', { name: 'Go to' }).fill('quar')
+  await page.keyboard.press('Enter')
+  enter()
+  await page.waitForURL('**/quarantine')
 })
 
 test('the navigation counts failures, quarantine and silent changes, and leads to them', async ({ visit, world }) => {
