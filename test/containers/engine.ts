@@ -1,13 +1,12 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { z } from 'zod'
 
 const run = promisify(execFile)
 export const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -110,42 +109,56 @@ export async function makeStandIns({ docker }: Engine): Promise<void> {
   }
 }
 
-const COMPOSE = '2.40.3'
-/** `configs` with their content, and `replicas: 0` as a reason not to wait. */
-const COMPOSE_MIN = [2, 24]
+/** The first with `configs` that hold their content, and with `replicas: 0` as a reason not to wait. */
+const COMPOSE_MIN = { major: 2, minor: 24 }
 
 /**
- * The program of `docker compose`: that of this machine, else one that is built from the Go module proxy and kept under
- * node_modules/.cache. Debian's docker-compose is version 1, which does not know inline configs.
+ * The program of `docker compose`: that of this machine, else the package of Debian 13, kept under node_modules/.cache.
+ * The docker-compose of Debian 12 is version 1, which does not know inline configs.
  */
 export async function findCompose(): Promise<string[]> {
-  const version = await run('docker', ['compose', 'version', '--short']).then(
+  const [major = 0, minor = 0] = await run('docker', ['compose', 'version', '--short']).then(
     ({ stdout }) => stdout.trim().replace(/^v/, '').split('.').map(Number),
-    () => [0, 0],
+    () => [],
   )
-  const [major = 0, minor = 0] = version
-  if (major > 2 || (major === 2 && minor >= (COMPOSE_MIN[1] ?? 0))) return ['docker', 'compose']
-  const program = join(root, 'node_modules/.cache/docker-compose', COMPOSE)
-  if (!existsSync(program)) await buildCompose(program)
+  if (major > COMPOSE_MIN.major || (major === COMPOSE_MIN.major && minor >= COMPOSE_MIN.minor))
+    return ['docker', 'compose']
+  const program = join(root, 'node_modules/.cache/docker-compose')
+  if (!existsSync(program)) await unpackCompose(program)
   return [program]
 }
 
-async function buildCompose(program: string): Promise<void> {
+const trixie = `Types: deb
+URIs: http://deb.debian.org/debian
+Suites: trixie
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+`
+
+/** By an apt with lists of its own, which checks Debian's signature and installs nothing. */
+async function unpackCompose(program: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-compose-'))
-  const caches = { GOCACHE: join(folder, 'cache'), GOMODCACHE: join(folder, 'modules'), GOFLAGS: '-modcacherw' }
-  const go = async (cwd: string, ...words: string[]) =>
-    (await run('go', words, { cwd, env: { ...process.env, ...caches }, ...outputMax })).stdout
+  const places = {
+    'Dir::Etc::sourcelist': join(folder, 'trixie.sources'),
+    'Dir::Etc::sourceparts': '/dev/null',
+    'Dir::State::lists': join(folder, 'lists'),
+    'Dir::Cache': join(folder, 'cache'),
+    'APT::Sandbox::User': 'root', // the folder is closed to others
+  }
+  const options = Object.entries(places).flatMap(([name, value]) => ['-o', `${name}=${value}`])
+  const apt = (...words: string[]) => run('apt-get', [...options, ...words], { cwd: folder, ...outputMax })
   try {
-    const module = await go(folder, 'mod', 'download', '-json', `github.com/docker/compose/v2@v${COMPOSE}`)
-    const sources = join(folder, 'sources')
-    await cp(z.object({ Dir: z.string() }).parse(JSON.parse(module)).Dir, sources, { recursive: true })
-    const built = join(folder, 'docker-compose')
-    await go(sources, 'build', '-trimpath', '-ldflags', '-s -w', '-o', built, './cmd')
+    await Promise.all([mkdir(places['Dir::State::lists']), mkdir(places['Dir::Cache'])])
+    await writeFile(places['Dir::Etc::sourcelist'], trixie)
+    await apt('update')
+    await apt('download', 'docker-compose')
+    const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.deb'))
+    await run('dpkg-deb', ['--extract', file, 'unpacked'], { cwd: folder })
     await mkdir(dirname(program), { recursive: true })
-    await cp(built, program)
+    await cp(join(folder, 'unpacked/usr/libexec/docker/cli-plugins/docker-compose'), program)
   } catch (error) {
     throw new NoEngine(
-      `docker compose cannot be built here, which takes Go 1.24 and its proxy: ${(error as Error).message.split('\n')[0]}`,
+      `docker compose is not to be had here, which takes Debian's packages: ${(error as Error).message.split('\n')[0]}`,
     )
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -13,7 +13,6 @@ import { type Engine, findCompose, makeStandIns, NoEngine, openEngine, readVersi
  * the suite on containers. Ends what it started.
  *
  *   npm run containers
- *   npm run containers -- --prepare   builds compose alone, which takes minutes
  */
 const execute = promisify(execFile)
 const startedMs = Date.now()
@@ -335,8 +334,7 @@ async function main(): Promise<void> {
   }
 }
 
-const work = process.argv.includes('--prepare') ? findCompose() : main()
-await work.catch((error: Error) => {
+await main().catch((error: Error) => {
   if (error instanceof NoEngine) return console.log(`containers: skipped, because ${error.message}`)
   const { stderr = '' } = error as { stderr?: string } // of a command that failed
   console.error(`containers: ${error.message.split('\n')[0]}\n${stderr.trim().split('\n').slice(-20).join('\n')}`)
