@@ -41,7 +41,7 @@ test('a reading that upstream calls pending stores its rows and covers nothing, 
   open,
   peer,
 }) => {
-  const line = await open('postgres', { DIGEST_SECONDS: '0' })
+  const line = await open('postgres')
   await line.addProfiles('ada')
   const covered = () => line.rows(`select covered <> '{}' as covered from vitalsync.ledger where stream = 'scores'`)
   const range = { from: daysAgoMs(25), to: daysAgoMs(15), ...sync }

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { inject, vi } from 'vitest'
 import { type Config, readConfig } from '../../config/env.ts'
+import type { variables } from '../../config/variables.ts'
 import { backfill } from '../../jobs/backfill.ts'
 import { nightly } from '../../jobs/nightly.ts'
 import { sweep } from '../../jobs/sweep.ts'
@@ -61,11 +62,14 @@ export async function redisOfOurOwn(): Promise<string> {
   return url.href
 }
 
+/** Only variables that exist: a misspelt one would leave the test without its setting. */
+type TestSettings = { readonly [Name in keyof typeof variables]?: string }
+
 export type TestPipelineOptions = {
   readonly warehouseUrl: string
   readonly queueUrl: string
   readonly upstream: { url: string; clientId?: string; clientSecret?: string }
-  readonly settings?: Record<string, string>
+  readonly settings?: TestSettings
   readonly catalogue?: Catalogue | undefined
 }
 
@@ -173,7 +177,7 @@ async function wipe(queueUrl: string): Promise<void> {
 
 type Fixtures = {
   peer: Peer
-  open: (engine: QueueKind, settings?: Record<string, string>, catalogue?: Catalogue) => Promise<TestPipeline>
+  open: (engine: QueueKind, settings?: TestSettings, catalogue?: Catalogue) => Promise<TestPipeline>
 }
 
 /** A complete pipeline on a database of its own, with a `Peer` as upstream. */

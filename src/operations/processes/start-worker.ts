@@ -122,7 +122,7 @@ const startDeleting = ({ pool }: Pipeline, config: Config, log: Log) =>
         const deleted = await deleteOldRows(pool, retention, signal)
         if (deleted > 0) log.info({ rows, deleted }, 'deleted rows that are kept no longer')
       } catch (error) {
-        log.debug({ rows, code: sqlState(error) }, 'old rows could not be deleted, and are tried again in an hour')
+        log.warn({ rows, code: sqlState(error) }, 'old rows could not be deleted, and are tried again in an hour')
       }
       if (signal.aborted) return
     }

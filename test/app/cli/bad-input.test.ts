@@ -94,8 +94,8 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     'sandbox --host': { words: ['sandbox', '--host', 'no such host', '--profiles', '0'], says: /no such host/ },
     'sandbox --fault': { words: ['sandbox', '--fault', 'nothing=1'], says: /nothing/ },
     'sandbox people --output': {
-      words: ['sandbox', 'people', '--days', '1', '--output', '/no/such/folder'],
-      says: /no\/such\/folder/,
+      words: ['sandbox', 'people', '--days', '1', '--output', '/dev/null/folder'],
+      says: /another folder with --output/,
     },
     'dashboard --host': {
       words: ['dashboard', '--host', 'no such host', '--port', '0'],

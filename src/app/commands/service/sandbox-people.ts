@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageProblem } from '../../../base/errors.ts'
 import { DAY } from '../../../base/time/units.ts'
@@ -35,12 +35,13 @@ export async function runSandboxPeople(
   const logs = logsOf(person, { startMs: endMs - days * DAY, endMs })
   const { name, data } = await write(logs, offsetMinutesAt(person.homeZone, endMs))
   const file = join(output, name)
-  await writeFile(file, data, { mode: 0o600 }).catch((cause: Error) => {
-    throw new UsageProblem(`write ${file}: ${cause.message}`, {
-      hint: 'Choose a folder that is there: --output.',
-      cause,
-    })
-  })
+  try {
+    await mkdir(output, { recursive: true })
+    await writeFile(file, data, { mode: 0o600 })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new UsageProblem(`write ${file}: ${reason}`, { hint: 'Choose another folder with --output.', cause })
+  }
   const { homeZone: timeZone } = person
   if (terminal.json) terminal.printJson('sandbox people', { file, timeZone, days, format: as })
   else terminal.print(`${file}: ${days} days of a made-up person in ${timeZone}, as ${as}`)
