@@ -1,6 +1,6 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren, ComponentType } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Actor } from '../access.ts'
 import { address } from './address.ts'
 import { type Refusal, refusalOf, trouble } from './ask.ts'
@@ -45,6 +45,12 @@ export function PageShell({ brand, screens, foot, more, find }: ShellProps) {
   useEffect(() => {
     document.title = `${found?.screen.title ?? 'Not found'} · ${brand}`
   }, [found?.screen])
+  const views = useRef<HTMLElement>(null)
+  const counts = screens.map(({ count }) => count?.())
+  // On a phone the views scroll sideways, and the last ones begin beyond the edge; a count that comes later moves them.
+  useEffect(() => {
+    views.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [address.value.path, counts.join()])
   const View = found?.screen.view
   return (
     <div class="shell">
@@ -54,12 +60,12 @@ export function PageShell({ brand, screens, foot, more, find }: ShellProps) {
       <aside class="side">
         <div class="brand">{brand}</div>
         {find}
-        <nav aria-label="Views">
-          {screens.map(({ path, label, count }) =>
+        <nav class="scroll" aria-label="Views" ref={views}>
+          {screens.map(({ path, label }, index) =>
             label ? (
               <Link key={path} to={path}>
                 {label}
-                <NavigationCount count={count?.()} />
+                <NavigationCount count={counts[index]} />
               </Link>
             ) : null,
           )}

@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { soon } from '../../support/fixtures.ts'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
 
@@ -157,4 +158,45 @@ test('after a start a page says that it counts, not that nothing is there', asyn
   await page.getByText('Counting …').nth(3).waitFor()
   for (const text of ['No run yet', 'It is empty.', 'Nothing waits.', 'Nothing is being retried.', 'none yet'])
     expect(await page.getByText(text).count(), text).toBe(0)
+})
+
+test('with forced colours each word differs from its ground', async ({ visit, world }) => {
+  const [person] = world.sandbox.people()
+  const page = await visit('/questions', { forcedColors: 'active' })
+  await page.getByRole('button', { name: 'Ask' }).waitFor()
+  expect(await findBarriers(page)).toEqual([])
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Go to' }).fill(person?.externalId ?? '')
+  await page.getByRole('option', { name: /active/ }).waitFor()
+  expect(await findBarriers(page)).toEqual([])
+})
+
+test('on a phone the navigation shows the view that is open', async ({ visit }) => {
+  const page = await visit('/audit', { viewport: { width: 360, height: 800 } })
+  const link = page.getByRole('link', { name: 'Audit', exact: true })
+  await link.waitFor()
+  await page.getByRole('link', { name: /^Quarantine \d/ }).waitFor()
+  const rightEdge = () => link.evaluate((element) => element.getBoundingClientRect().right)
+  await expect.poll(rightEdge, soon).toBeLessThanOrEqual(360)
+})
+
+test('each state of a day can be seen on its ground, light and dark', async ({ visit }) => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await visit('/coverage?days=28', { colorScheme })
+    await page.locator('.legend .swatch').first().waitFor()
+    const contrasts = await page.evaluate(() => {
+      const luminanceOf = (element: Element) => {
+        const [red = 0, green = 0, blue = 0] = (getComputedStyle(element).backgroundColor.match(/\d+/g) ?? []).map(
+          (text) => (Number(text) / 255) ** 2.2,
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+      }
+      return [...document.querySelectorAll('.legend .swatch:not(.day-none)')].map((swatch) => {
+        const [dark = 0, light = 0] = [luminanceOf(swatch), luminanceOf(swatch.closest('.panel') ?? swatch)].toSorted()
+        return (light + 0.05) / (dark + 0.05)
+      })
+    })
+    expect(contrasts).toHaveLength(6)
+    expect(Math.min(...contrasts), colorScheme).toBeGreaterThan(1.4)
+  }
 })
