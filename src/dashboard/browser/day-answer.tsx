@@ -97,7 +97,7 @@ function MissingScores({ profileId, date }: { profileId: string; date: string })
             <li key={score}>
               <strong>No {score.replace('_', ' ')} score</strong>: <Text>{reason}</Text>
               <span class="small quiet">
-                {factors.map((factor) => ` · ${factor.name.replaceAll('_', ' ')}: ${factor.reason}`)}
+                {factors.map((factor) => ` · ${factor.names.join(', ').replaceAll('_', ' ')}: ${factor.reason}`)}
               </span>
             </li>
           ))}

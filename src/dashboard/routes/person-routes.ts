@@ -91,10 +91,17 @@ async function readDayScores(context: DashboardContext, { profileId, date }: Day
   return { stored, missing: await Promise.all(missing) }
 }
 
-const absenceOf = ({ value, reason, missing }: ExplanationAnswer) =>
-  value === null
-    ? { reason: reason ?? '', factors: missing.map((factor) => ({ name: factor.name, reason: factor.reason })) }
-    : { reason: 'upstream has it: it is not read yet', factors: [] }
+/** The reason of the score, and other reasons of its factors, each with the names of its factors. */
+function absenceOf({ value, reason: given, missing }: ExplanationAnswer) {
+  if (value !== null) return { reason: 'upstream has it: it is not read yet', factors: [] }
+  const reason = given ?? ''
+  const others = missing.filter((factor) => !reason.includes(factor.reason))
+  const factors = [...Map.groupBy(others, (factor) => factor.reason)].map(([shared, group]) => ({
+    names: group.map(({ name }) => name),
+    reason: shared,
+  }))
+  return { reason, factors }
+}
 
 /** Masked names cannot be searched: who found a person by a beginning would know how the name begins. */
 function findPeople(reading: Pool, search: string, { masked }: Visit) {

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { findBarriers, overflowOf } from '../open-browser.ts'
+import { openSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
 import { oddNames } from './faulty-people.ts'
 
@@ -106,4 +107,20 @@ test('a person is erased only after a question that says what goes', async ({ vi
   expect(await world.rows(`select who, external_id from warehouse.audit where action = 'person/erase'`)).toEqual([
     { who: 'local', external_id: null },
   ])
+})
+
+test('the reason of a missing score is said once, not for each of its factors', async ({ world }) => {
+  const [person] = world.sandbox.people()
+  const [found] = await world.rows('select id from vitalsync.profiles where external_id = $1', [person?.externalId])
+  const body = JSON.stringify({ profileId: String(found?.['id']), date: '2020-01-01' })
+
+  const { body: answer } = await send(`${world.url}/api/person/day-scores`, {
+    ...(await openSession(world.url)),
+    body,
+  })
+
+  const { missing } = JSON.parse(answer)
+  expect(missing).toHaveLength(5)
+  for (const { reason, factors } of missing)
+    expect({ reason, factors }).toEqual({ reason: expect.stringContaining('no log tells of this day'), factors: [] })
 })
