@@ -134,6 +134,15 @@ test('a question whose session the server ends in the moment of its answer ends 
   expect(await ask(source, 'select 1')).toEqual([[1]])
 })
 
+test('JSON that is nested deeply is answered as a text', async ({ warehouse, warehouseUrl }) => {
+  const source = await openQuestions(warehouse.pool, warehouseUrl)
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+  const rows = await ask(source, `select '${nested(5000)}'::json, '${nested(5000)}'::jsonb, '{"a":[1]}'::json`)
+
+  expect(JSON.parse(JSON.stringify(rows))).toEqual([[nested(5000), nested(5000), { a: [1] }]])
+})
+
 test('a question has its time, whatever it sets', async ({ warehouse, warehouseUrl }) => {
   const source = await openQuestions(warehouse.pool, warehouseUrl)
   const tooLong = /canceling statement due to statement timeout/

@@ -32,7 +32,7 @@ type Question = {
  * Answers one query, and gives its rows in portions. The session is a login of its own that may read the public views and ends with
  * the question: it has no role to leave, and nothing that the query sets or locks stays. A cursor takes queries only; each portion has
  * the time that is left, whatever the query has set. Dates and instants stay texts as Postgres writes them, in UTC; numbers become
- * numbers where none loses a digit.
+ * numbers where none loses a digit, and JSON becomes values where it is not nested too deeply.
  */
 export async function* readQuery(source: QuestionSource, question: Question): AsyncGenerator<QueryRows, undefined> {
   const { client, end } = await logIn(source, question)
@@ -174,6 +174,20 @@ function loginProblem(cause: unknown, role: string): unknown {
 
 const toNumber = (text: string): QueryCell => (Number.isFinite(Number(text)) ? Number(text) : text)
 const toInteger = (text: string): QueryCell => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
+
+/** What writes the answer gives up at some thousand levels. */
+const LEVELS_MAX = 500
+
+/** JSON that is nested too deeply stays a text. Brackets within its texts count too. */
+function toJson(text: string): QueryCell {
+  let level = 0
+  for (const bracket of text.matchAll(/[[{\]}]/g)) {
+    level += bracket[0] === '[' || bracket[0] === '{' ? 1 : -1
+    if (level > LEVELS_MAX) return text
+  }
+  return JSON.parse(text)
+}
+
 const parsers: Readonly<Record<number, (text: string) => QueryCell>> = {
   16: (text) => text === 't',
   20: toInteger,
@@ -181,8 +195,8 @@ const parsers: Readonly<Record<number, (text: string) => QueryCell>> = {
   23: toInteger,
   700: toNumber,
   701: toNumber,
-  114: (text) => JSON.parse(text),
-  3802: (text) => JSON.parse(text),
+  114: toJson,
+  3802: toJson,
 }
 
 /** By the type's oid: boolean, the integers, the floats, json and jsonb; everything else stays text. */
