@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { test as base, expect } from 'vitest'
 import { type LocalEngines, startLocalEngines } from '../../src/base/engines/local-engines.ts'
 import { migrateWarehouse } from '../../src/operations/migrate-warehouse.ts'
@@ -13,7 +15,7 @@ type World = { engines: LocalEngines; pool: Pool; ask(text: string): Promise<unk
 const test = base.extend<{ world: World }>({
   /** The Postgres of `npm start`, with its roles and tables. */
   world: async ({}, use) => {
-    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-questions-'))
+    const folder = await mkdtemp(join(tmpdir(), 'vitalsync questions-'))
     await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
     const engines = await startLocalEngines(folder)
     const { databaseUrl, tokenKey } = engines
@@ -33,6 +35,15 @@ const test = base.extend<{ world: World }>({
 })
 
 const denied = /permission denied for function/
+
+test('the line for psql that a start prints can be pasted, also where the folder has a space in its name', async ({
+  world: { engines },
+}) => {
+  const [assignment = ''] = engines.psqlLine.split(' psql ')
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${assignment} sh -c 'cat "$PGPASSFILE"'`])
+
+  expect(stdout).toMatch(/^127\.0\.0\.1:\d+:vitalsync:/)
+})
 
 test('a question of the embedded Postgres takes no lock, no memory of others and no session of others', {
   timeout: 120_000,

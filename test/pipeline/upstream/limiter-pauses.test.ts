@@ -87,7 +87,8 @@ describe('a pause that upstream asks for', () => {
     one.release('nightly', overloadedFor(60_000))
     await fleet.advance(200)
 
-    expect(await waits).toMatchObject({ name: 'RetryLater', waitMs: expect.closeTo(60_000, -3) })
+    const message = 'wait for budget: upstream wants fewer requests'
+    expect(await waits).toMatchObject({ name: 'RetryLater', message, waitMs: expect.closeTo(60_000, -3) })
     expect(one.state().waiting).toEqual({ nightly: 0, manual: 0, backfill: 0 })
   })
 
@@ -166,6 +167,17 @@ describe('a store that is away', () => {
 
     expect(one.state()).toMatchObject({ inFlight: 1, inFlightMax: 1 })
   })
+})
+
+test('a call that waits while others use the whole budget is sent back, and does not say that upstream objects', async () => {
+  const fleet = openLimiterFleet({ limits: { ...limits, inFlight: 1 } })
+  const one = fleet.open('one')
+  await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+  const waits = endOf(one.acquire('nightly', undefined))
+  await fleet.advance(31 * SECOND)
+
+  const message = expect.stringMatching(/^wait for budget: none was free within 30 s: .+ are in use$/)
+  expect(await waits).toMatchObject({ name: 'RetryLater', message })
 })
 
 test('closing sends waiting calls back, and takes the process out of the store before it leaves the store', async () => {
