@@ -20,6 +20,7 @@ export function declareQuarantine(program: Command, cli: CliProcess): void {
   declareList(quarantine, cli)
   declareShow(quarantine, cli)
   declareReplay(quarantine, cli)
+  declareDiscard(quarantine, cli)
 }
 
 type FilterOptions = { profile?: string; stream?: string; way?: 'push' | 'pull'; cause?: string; json: boolean }
@@ -65,24 +66,43 @@ function declareShow(quarantine: Command, cli: CliProcess): void {
     })
 }
 
+type ChoiceOptions = FilterOptions & { all?: boolean }
+
 function declareReplay(quarantine: Command, cli: CliProcess): void {
-  withFilter(quarantine.command('replay'))
+  withChoice(quarantine, 'replay')
+    .description('push items again, or read records again; what still does not fit is quarantined again')
+    .action(async (ids: string[] | undefined, { json, ...options }: ChoiceOptions) => {
+      const filter = choiceOf(ids, options)
+      const { replayQuarantine } = await import('../commands/quarantine.ts')
+      cli.exit(await replayQuarantine(cli.context({ json }), filter))
+    })
+}
+
+function declareDiscard(quarantine: Command, cli: CliProcess): void {
+  withChoice(quarantine, 'discard')
+    .description('forget items and records; items are not pushed, and a record that upstream sends again comes back')
+    .action(async (ids: string[] | undefined, { json, ...options }: ChoiceOptions) => {
+      const filter = choiceOf(ids, options)
+      const { discardQuarantined } = await import('../commands/quarantine.ts')
+      cli.exit(await discardQuarantined(cli.context({ json }), filter))
+    })
+}
+
+/** Ids, or a filter, or all. */
+const withChoice = (quarantine: Command, name: string): Command =>
+  withFilter(quarantine.command(name))
     .argument('[id...]', 'their numbers', (text: string, before: string[] | undefined) => [
       ...(before ?? []),
       parseListNumber(text),
     ])
-    .description('push items again, or read records again; what still does not fit is quarantined again')
     .option('--all', 'everything in quarantine')
     .addOption(jsonOption('print how many, as JSON'))
     .addHelpText(
       'after',
-      examples('vitalsync quarantine replay 17 18', 'vitalsync quarantine replay --stream data-logs'),
+      examples(`vitalsync quarantine ${name} 17 18`, `vitalsync quarantine ${name} --stream data-logs`),
     )
-    .action(async (given: string[] | undefined, { json, all, ...options }: FilterOptions & { all?: boolean }) => {
-      const ids = given ?? []
-      requireIdsOrFilter(ids, options.profile ?? options.stream ?? options.way ?? options.cause ?? all)
-      const filter = { ...filterOf(options), ids: ids.length > 0 ? ids : undefined }
-      const { replayQuarantine } = await import('../commands/quarantine.ts')
-      cli.exit(await replayQuarantine(cli.context({ json }), filter))
-    })
+
+function choiceOf(ids: readonly string[] = [], { all, ...options }: Omit<ChoiceOptions, 'json'>) {
+  requireIdsOrFilter(ids, options.profile ?? options.stream ?? options.way ?? options.cause ?? all)
+  return { ...filterOf(options), ids: ids.length > 0 ? ids : undefined }
 }

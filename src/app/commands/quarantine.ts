@@ -53,6 +53,8 @@ export async function showQuarantined(context: CommandContext, { id }: { id: str
   return exitCodes.done
 }
 
+const NOTHING_TO_DO = 'Nothing to do: no quarantined record fits. The list: vitalsync quarantine list.'
+
 export async function replayQuarantine(context: CommandContext, filter: QuarantineFilter): Promise<number> {
   const { terminal } = context
   const replayed = await withWarehouse(context, async (pool) => {
@@ -68,11 +70,23 @@ export async function replayQuarantine(context: CommandContext, filter: Quaranti
     ]
     if (parts.length > 0 || !filter.ids)
       terminal.print(
-        parts.length > 0
-          ? `${parts.join(' ')} The next sweep does it; at once: vitalsync sync.`
-          : 'Nothing to do: no quarantined record fits. The list: vitalsync quarantine list.',
+        parts.length > 0 ? `${parts.join(' ')} The next sweep does it; at once: vitalsync sync.` : NOTHING_TO_DO,
       )
   }
   requireAllFound(replayed.pushed + replayed.reread, filter, ['quarantined record', 'vitalsync quarantine list'])
+  return exitCodes.done
+}
+
+export async function discardQuarantined(context: CommandContext, filter: QuarantineFilter): Promise<number> {
+  const { terminal } = context
+  const discarded = await withWarehouse(context, async (pool) => {
+    await requireKnownProfile(pool, filter.profile)
+    return createQuarantine({ pool, streams: pulledStreams }).discard(filter)
+  })
+  if (terminal.json) terminal.printJson('quarantine discard', { discarded })
+  else if (discarded === 0 && !filter.ids) terminal.print(NOTHING_TO_DO)
+  else if (discarded > 0)
+    terminal.print(`${formatNumber(discarded)} discarded. A record that upstream sends again comes back.`)
+  requireAllFound(discarded, filter, ['quarantined record', 'vitalsync quarantine list'])
   return exitCodes.done
 }

@@ -237,6 +237,7 @@ export const jsonResultSchemas = {
   'failures discard': z.strictObject({ discarded: count }),
   'quarantine list': quarantined,
   'quarantine show': quarantined.extend({ body: z.string() }),
+  'quarantine discard': z.strictObject({ discarded: count }),
   'quarantine replay': z.strictObject({ pushed: count, reread: count }),
   'profiles add': addedCounts,
   'profiles import': addedCounts,

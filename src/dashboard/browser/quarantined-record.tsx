@@ -9,46 +9,83 @@ import { PersonLink } from './links.tsx'
 
 type Previewed = Json<QuarantineAnswer>['records'][number]
 
-type ReplayProps = {
-  readonly label: string
+type ChoiceProps = {
+  /** The word after the verb on the buttons. */
+  readonly what: string
   readonly about: string
   readonly chosen: { all: true } | { cause: string } | { ids: readonly string[] }
+  /** How the commands name the choice. */
+  readonly option: string
   readonly count: number
   readonly preview?: readonly Previewed[]
   readonly again: () => void
-  readonly command: string
 }
 
 const PREVIEWED_MAX = 8
 
-/** Replays records after a look at what will be asked for. */
-export function Replay({ label, about, chosen, count, preview = [], again, command }: ReplayProps) {
+/** Replay and discard of records. Both show first what they are about. */
+export function RecordActions({ what, about, chosen, option, count, preview = [], again }: ChoiceProps) {
   const replay = async () => {
     const replayed = await act<{ pushed: number; reread: number }>('quarantine/replay', chosen)
     return `${shownCount(replayed.pushed, 'item')} will be pushed again; for ${shownCount(replayed.reread, 'record')} upstream is asked again. What still does not fit comes back.`
+  }
+  const discard = async () => {
+    const { discarded } = await act<{ discarded: number }>('quarantine/discard', chosen)
+    return `${shownCount(discarded, 'record')} discarded.`
   }
   const after = () => {
     changeQuery({ id: '' }, { replace: true })
     again()
   }
-  const confirm = (
-    <>
-      <p>
-        {shownCount(count, 'record')}: items to be pushed wait again, and for records that were read upstream is asked
-        again.
-      </p>
-      <ul class="preview small">
-        {preview.slice(0, PREVIEWED_MAX).map(({ id, name, stream }) => (
-          <li key={id}>
-            {id}: {stream} of <Text max={60}>{name}</Text>
-          </li>
-        ))}
-        {preview.length > PREVIEWED_MAX && <li class="quiet">and {preview.length - PREVIEWED_MAX} more</li>}
-      </ul>
-    </>
+  return (
+    <span class="row">
+      <Action
+        label={`Replay ${what}`}
+        about={about}
+        command={`vitalsync quarantine replay ${option}`}
+        confirm={
+          <>
+            <p>
+              {shownCount(count, 'record')}: items to be pushed wait again, and for records that were read upstream is
+              asked again.
+            </p>
+            <Preview records={preview} />
+          </>
+        }
+        run={replay}
+        after={after}
+      />
+      <Action
+        label={`Discard ${what}`}
+        about={about}
+        tone="danger"
+        command={`vitalsync quarantine discard ${option}`}
+        confirm={
+          <>
+            <p>
+              {shownCount(count, 'record')} will be forgotten: items are not pushed. A record that upstream sends again
+              comes back.
+            </p>
+            <Preview records={preview} />
+          </>
+        }
+        run={discard}
+        after={after}
+      />
+    </span>
   )
-  return <Action label={label} about={about} command={command} confirm={confirm} run={replay} after={after} />
 }
+
+const Preview = ({ records }: { records: readonly Previewed[] }) => (
+  <ul class="preview small">
+    {records.slice(0, PREVIEWED_MAX).map(({ id, name, stream }) => (
+      <li key={id}>
+        {id}: {stream} of <Text max={60}>{name}</Text>
+      </li>
+    ))}
+    {records.length > PREVIEWED_MAX && <li class="quiet">and {records.length - PREVIEWED_MAX} more</li>}
+  </ul>
+)
 
 const LINES_MAX = 400
 const LINE_LENGTH_MAX = 2000
@@ -79,14 +116,7 @@ export function WholeRecord({ id, again }: { id: string; again: () => void }) {
               <Fault record={record} />
               <Fitting record={record} />
               {mayAct.value && (
-                <Replay
-                  label="Replay this one"
-                  about={id}
-                  chosen={{ ids: [id] }}
-                  count={1}
-                  again={after}
-                  command={`vitalsync quarantine replay ${id}`}
-                />
+                <RecordActions what="this one" about={id} chosen={{ ids: [id] }} option={id} count={1} again={after} />
               )}
             </div>
           </div>

@@ -19,6 +19,13 @@ import { type FittingValue, fittingValues } from '../fitting-values.ts'
 
 const CHOSEN_MAX = 500
 const cause = z.string().length(32)
+/** All is said as such: a choice that was left out by mistake chooses nothing. */
+const choice = z.union([
+  z.strictObject({ all: z.literal(true) }),
+  z.strictObject({ cause }),
+  z.strictObject({ ids: z.array(ownId).min(1).max(CHOSEN_MAX) }),
+])
+const filterOf = (chosen: z.output<typeof choice>) => ('all' in chosen ? {} : chosen)
 
 export type QuarantineGroupsAnswer = Awaited<ReturnType<typeof readQuarantineGroups>>
 export type QuarantineAnswer = Awaited<ReturnType<typeof listPage>>
@@ -82,13 +89,16 @@ export const quarantineRoutes = [
   defineRead({ name: 'quarantine/record', query: z.object({ id: ownId }), answer: showRecord }),
   defineAct({
     name: 'quarantine/replay',
-    // All is said as such: a choice that was left out by mistake replays nothing.
-    body: z.union([
-      z.strictObject({ all: z.literal(true) }),
-      z.strictObject({ cause }),
-      z.strictObject({ ids: z.array(ownId).min(1).max(CHOSEN_MAX) }),
-    ]),
+    body: choice,
     recorded: recordedChoice,
-    act: ({ pipeline }, chosen) => quarantineOf(pipeline.pool).replay('all' in chosen ? {} : chosen),
+    act: ({ pipeline }, chosen) => quarantineOf(pipeline.pool).replay(filterOf(chosen)),
+  }),
+  defineAct({
+    name: 'quarantine/discard',
+    body: choice,
+    recorded: recordedChoice,
+    act: async ({ pipeline }, chosen) => ({
+      discarded: await quarantineOf(pipeline.pool).discard(filterOf(chosen)),
+    }),
   }),
 ]

@@ -81,6 +81,7 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     'failures discard --profile': { words: ['failures', 'discard', '--profile', nobody], says: unknown },
     'quarantine list --profile': { words: ['quarantine', 'list', '--profile', nobody], says: unknown },
     'quarantine replay --profile': { words: ['quarantine', 'replay', '--profile', nobody], says: unknown },
+    'quarantine discard --profile': { words: ['quarantine', 'discard', '--profile', nobody], says: unknown },
     'profiles import --rejects': {
       words: ['profiles', 'import', 'bad.ndjson', '--rejects', noFolder],
       says: /no\/such\/folder/,
@@ -111,6 +112,7 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     'failures discard <id>': { words: ['failures', 'discard', 'nothing', '1'], says: /2 of 2 ids are of none/ },
     'quarantine show <id>': { words: ['quarantine', 'show', '999'], says: /has this id/ },
     'quarantine replay <id>': { words: ['quarantine', 'replay', '999'], says: /has this id/ },
+    'quarantine discard <id>': { words: ['quarantine', 'discard', '999'], says: /has this id/ },
     'profiles add <externalId>': { words: ['profiles', 'add', ''], says: /add profiles: "" must not be empty/ },
     'profiles import <file>': { words: ['profiles', 'import', 'none.csv'], says: /none\.csv: there is no such file/ },
     'profiles show <externalId>': { words: ['profiles', 'show', nobody], says: /has this id/ },

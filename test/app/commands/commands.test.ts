@@ -184,6 +184,16 @@ test('a record in quarantine is shown, and replayed by asking upstream again', {
   expect(await checked('quarantine list')).toEqual([])
 })
 
+test('a record in quarantine is discarded, and asked for no more', { timeout }, async () => {
+  await world.query(`insert into vitalsync.quarantine
+      (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
+    select id, 'scores', 'pull', '\\x03', 'type', 'missing', '{}', now(), now() from vitalsync.profiles order by id limit 1`)
+  const [listed] = await checked('quarantine list')
+
+  expect(await checked('quarantine discard', String(listed?.['id']))).toEqual([{ discarded: 1 }])
+  expect(await checked('quarantine list')).toEqual([])
+})
+
 test('of a record without a date the window is asked for again that it was read in, and nothing else', {
   timeout,
 }, async () => {

@@ -87,3 +87,20 @@ test('a quarantined record is shown whole only with values on, never runs, and i
   expect(await page.title()).toBe('Quarantine · vitalsync')
   expect(await world.rows('select from warehouse.quarantine')).toHaveLength(2)
 })
+
+test('a group of quarantined records is discarded after a look at how many they are', async ({ visit, world }) => {
+  await world.rows(
+    `insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
+     select min(id), 'scores', 'pull', sha256('gone'), 'value', 'nobody wants it', '{}', now(), now() from vitalsync.profiles`,
+  )
+  const page = await visit('/quarantine')
+  await page.getByRole('button', { name: 'Discard group: nobody wants it' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('1 record will be forgotten').waitFor()
+  await dialog.getByText(/^vitalsync quarantine discard --cause [0-9a-f]{32}$/).waitFor()
+  await dialog.getByRole('button', { name: 'Discard group', exact: true }).click()
+  await dialog.getByText('1 record discarded.').waitFor()
+
+  expect(await world.rows(`select from warehouse.quarantine where reason = 'nobody wants it'`)).toEqual([])
+  expect(await world.rows(`select from warehouse.audit where action = 'quarantine/discard'`)).toHaveLength(1)
+})

@@ -18,6 +18,11 @@ test('a worker deletes old rows when it starts, also where some of them cannot b
   await expect.poll(() => line.rows('select who from vitalsync.audit'), soon).toEqual([])
   await expect.poll(line.logged, soon).toContain('"rows":"the audit","deleted":1')
   expect(await line.rows('select kind from vitalsync.runs')).toEqual([{ kind: 'sync' }])
-  const refused = line.logged().split('\n').filter((text) => text.includes('old rows could not be deleted'))
-  expect(refused.map((text) => JSON.parse(text))).toMatchObject([{ level: 40, rows: 'runs that ended, with their slots and orders', code: 'P0001' }])
+  const refused = line
+    .logged()
+    .split('\n')
+    .filter((text) => text.includes('old rows could not be deleted'))
+  expect(refused.map((text) => JSON.parse(text))).toMatchObject([
+    { level: 40, rows: 'runs that ended, with their slots and orders', code: 'P0001' },
+  ])
 })

@@ -6,7 +6,7 @@ import { shownAge, shownCount, shownNumber, shownText } from '../../../web/brows
 import type { QuarantineAnswer, QuarantineGroupsAnswer } from '../../routes/quarantine-routes.ts'
 import { followed, mayAct } from '../dashboard-state.ts'
 import { CausePageLinks, causesQuery, PageLinks, PersonLink, pageOfCauses } from '../links.tsx'
-import { Replay, WholeRecord } from '../quarantined-record.tsx'
+import { RecordActions, WholeRecord } from '../quarantined-record.tsx'
 import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
 
 type Group = Json<QuarantineGroupsAnswer>['groups'][number]
@@ -55,13 +55,13 @@ function Groups({ page, again }: { page: Json<QuarantineGroupsAnswer>; again: ()
         <span class="row small quiet">
           {shownCount(total, 'record')}
           {mayAct.value && (
-            <Replay
-              label="Replay all"
+            <RecordActions
+              what="all"
               about={shownCount(total, 'record')}
               chosen={{ all: true }}
+              option="--all"
               count={total}
               again={again}
-              command="vitalsync quarantine replay --all"
             />
           )}
         </span>
@@ -93,13 +93,13 @@ function Groups({ page, again }: { page: Json<QuarantineGroupsAnswer>; again: ()
             </td>
             <td class="actions">
               {mayAct.value && (
-                <Replay
-                  label="Replay group"
+                <RecordActions
+                  what="group"
                   about={shownText(group.reason, 60)}
                   chosen={{ cause: group.cause }}
+                  option={`--cause ${group.cause}`}
                   count={group.count}
                   again={again}
-                  command={`vitalsync quarantine replay --cause ${group.cause}`}
                 />
               )}
             </td>
@@ -133,14 +133,14 @@ function RecordsOf({ cause, group, again: againAll }: RecordsProps) {
           {group && `${ids.length} of ${shownNumber(group.count)}`}
           {mayAct.value && ids.length > 0 && <SelectAll selection={selection} ids={ids} />}
           {mayAct.value && selection.ids.length > 0 && (
-            <Replay
-              label="Replay selected"
+            <RecordActions
+              what="selected"
               about={`${selection.ids.length} selected`}
               chosen={{ ids: selection.ids }}
+              option={selection.ids.join(' ')}
               count={selection.ids.length}
               preview={records.filter(({ id }) => selection.has(id))}
               again={after}
-              command={`vitalsync quarantine replay ${selection.ids.join(' ')}`}
             />
           )}
         </span>

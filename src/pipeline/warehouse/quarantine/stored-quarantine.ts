@@ -49,6 +49,8 @@ type Quarantine = {
    * still does not fit comes back with its reason.
    */
   replay(filter: QuarantineFilter): Promise<ReplayedCounts>
+  /** Forgets records and items, and returns how many. An item is not pushed; a record that upstream sends again comes back. */
+  discard(filter: QuarantineFilter): Promise<number>
 }
 
 const quarantineColumns = `q.id, p.id as "profileId", p.external_id as "externalId", ${quarantineCauseSql('q')} as cause, q.stream, q.direction, q.path, q.reason, q.times,
@@ -67,7 +69,7 @@ const valuesOf = ({ ids, stream, direction, profile, cause, beforeId }: Quaranti
   beforeId ?? null,
 ]
 
-const ROWS_PER_REPLAY = 500
+const ROWS_AT_ONCE = 500
 
 export function createQuarantine(options: { pool: Pool; streams: readonly PulledStream[] }): Quarantine {
   const { pool, streams } = options
@@ -95,22 +97,42 @@ export function createQuarantine(options: { pool: Pool; streams: readonly Pulled
     },
     async replay(filter) {
       const replayed: ReplayedCounts = { pushed: 0, reread: 0 }
-      for (;;) {
-        const { rows } = await pool.query<ChosenRow>(
-          `select q.id, q.profile_id as "profileId" ${from} where ${where} order by q.profile_id, q.id
-           limit ${ROWS_PER_REPLAY}`,
-          valuesOf(filter),
-        )
-        for (const chosen of pool.division.split(rows, ({ profileId }) => profileId)) {
-          const { pushed, reread } = await transaction(pool, (tx) => replayRows(tx, streams, chosen))
-          replayed.pushed += pushed
-          replayed.reread += reread
-        }
-        if (rows.length < ROWS_PER_REPLAY) return replayed
+      for await (const chosen of takeChosen(pool, filter)) {
+        const { pushed, reread } = await transaction(pool, (tx) => replayRows(tx, streams, chosen))
+        replayed.pushed += pushed
+        replayed.reread += reread
       }
+      return replayed
+    },
+    async discard(filter) {
+      let discarded = 0
+      for await (const chosen of takeChosen(pool, filter)) discarded += await deleteRows(pool, chosen)
+      return discarded
     },
   }
 }
+
+/** The chosen rows in parts that one statement may change. The caller deletes each part before it asks for the next. */
+async function* takeChosen(pool: Pool, filter: QuarantineFilter): AsyncGenerator<ChosenRow[]> {
+  for (;;) {
+    const { rows } = await pool.query<ChosenRow>(
+      `select q.id, q.profile_id as "profileId" ${from} where ${where} order by q.profile_id, q.id limit ${ROWS_AT_ONCE}`,
+      valuesOf(filter),
+    )
+    yield* pool.division.split(rows, ({ profileId }) => profileId)
+    if (rows.length < ROWS_AT_ONCE) return
+  }
+}
+
+async function deleteRows(db: Pool | Tx, chosen: readonly ChosenRow[]): Promise<number> {
+  const { rowCount } = await db.query('delete from vitalsync.quarantine where id = any($1) and profile_id = any($2)', [
+    chosen.map(({ id }) => id),
+    profileIdsOf(chosen),
+  ])
+  return rowCount ?? 0
+}
+
+const profileIdsOf = (chosen: readonly ChosenRow[]) => [...new Set(chosen.map(({ profileId }) => profileId))]
 
 type QuarantineRow = {
   id: string
@@ -129,7 +151,7 @@ async function replayRows(
   streams: readonly PulledStream[],
   chosen: readonly ChosenRow[],
 ): Promise<ReplayedCounts> {
-  const profileIds = [...new Set(chosen.map(({ profileId }) => profileId))]
+  const profileIds = profileIdsOf(chosen)
   const { rows } = await tx.query<QuarantineRow>(
     `select q.id, q.profile_id, q.stream, q.direction, q.body,
        ${epochMsSql('lower(q.span)')} as read_from, ${epochMsSql('upper(q.span)')} as read_to
@@ -143,8 +165,7 @@ async function replayRows(
     tx,
     pull.map((row) => ({ row, span: recordSpanOf(streams, row) ?? readWindowOf(row) })),
   )
-  const ids = rows.map(({ id }) => id)
-  await tx.query('delete from vitalsync.quarantine where id = any($1) and profile_id = any($2)', [ids, profileIds])
+  await deleteRows(tx, chosen)
   await tx.query('update vitalsync.profiles set due_at = statement_timestamp() where id = any($1)', [profileIds])
   return { pushed: push.length, reread: pull.length }
 }

@@ -73,7 +73,7 @@ test('after a replay gaps and days say that the span is read again, not that not
   expect(await days()).toEqual([{ state: 'empty' }])
 })
 
-test('every record counts for its cause, whose records come in pages by key and are replayed together', async ({
+test('every record counts for its cause, whose records come in pages by key and are replayed or discarded together', async ({
   warehouse,
 }) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
@@ -108,6 +108,14 @@ test('every record counts for its cause, whose records come in pages by key and 
 
   expect(await quarantine.replay({ cause })).toEqual({ pushed: 0, reread: 702 })
   expect((await readQuarantineGroups(pool)).groups.map(({ reason }) => reason)).toEqual(['too small'])
+  await add(ada, 'too large', 700)
+  await add(bob, 'too large', 2)
+  const ledger = await rows('select * from vitalsync.ledger order by profile_id, stream')
+  expect(await quarantine.discard({ cause })).toBe(702)
+  expect((await readQuarantineGroups(pool)).groups.map(({ reason }) => reason)).toEqual(['too small'])
+  expect(await rows('select * from vitalsync.ledger order by profile_id, stream'), 'nothing is asked for').toEqual(
+    ledger,
+  )
 })
 
 test('causes come in pages by key, also those of equal counts, and each page counts them all', async ({
