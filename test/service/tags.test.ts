@@ -108,6 +108,15 @@ describe('a tag', () => {
     expect((await read(world, person)).status).toBe(204)
   })
 
+  test('may come with 999 others, and with no more', async ({ world }) => {
+    const person = await registerProfile(world)
+    const tags = Array.from({ length: 1000 }, (_, at) => tag({ name: `tag ${at}` }))
+
+    expect((await send(world, person, [...tags, tag()])).status).toBe(400)
+    expect((await read(world, person)).status).toBe(204)
+    expect((await send(world, person, tags)).status).toBe(200)
+  })
+
   test.for([null, 5, 'text', []])('is not %j', async (body, { world }) => {
     expect((await send(world, await registerProfile(world), body)).status).toBe(400)
   })

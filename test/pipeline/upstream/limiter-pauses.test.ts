@@ -169,17 +169,6 @@ describe('a store that is away', () => {
   })
 })
 
-test('a call that waits while others use the whole budget is sent back, and does not say that upstream objects', async () => {
-  const fleet = openLimiterFleet({ limits: { ...limits, inFlight: 1 } })
-  const one = fleet.open('one')
-  await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
-  const waits = endOf(one.acquire('nightly', undefined))
-  await fleet.advance(31 * SECOND)
-
-  const message = expect.stringMatching(/^wait for budget: none was free within 30 s: .+ are in use$/)
-  expect(await waits).toMatchObject({ name: 'RetryLater', message })
-})
-
 test('closing sends waiting calls back, and takes the process out of the store before it leaves the store', async () => {
   const acts: string[] = []
   const fleet = openLimiterFleet({
