@@ -191,6 +191,7 @@ type SandboxCliOptions = {
   days: number
   seed: string
   fault: string[]
+  plain: boolean
   json: boolean
 }
 
@@ -209,6 +210,7 @@ export function declareSandbox(program: Command, cli: CliProcess): void {
       collectValues,
       [],
     )
+    .option('--plain', 'answer as plainly as the interface allows: no tags, no request ids …', false)
     .addOption(jsonOption('print one line of JSON when ready'))
     .addHelpText(
       'after',
@@ -216,6 +218,7 @@ export function declareSandbox(program: Command, cli: CliProcess): void {
         'vitalsync sandbox',
         'vitalsync sandbox --port 0 --profiles 100 --seed 7 --json',
         'vitalsync sandbox --fault throttle=0.1 --fault late=0.2,hours=6',
+        'vitalsync sandbox --plain --fault drift-unit',
       ),
     )
     .action(async ({ json, fault: faults, ...options }: SandboxCliOptions) => {

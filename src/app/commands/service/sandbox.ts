@@ -4,7 +4,7 @@ import { startLocalEngines } from '../../../base/engines/local-engines.ts'
 import { openOtlp } from '../../../base/monitoring/open-otlp.ts'
 import { formatNumber } from '../../../base/text/readable.ts'
 import { untilAborted } from '../../../operations/processes/repeat.ts'
-import { parseFaultRule } from '../../../service/sandbox/faults/fault-rules.ts'
+import { parseFaultRule, plainRules } from '../../../service/sandbox/faults/fault-rules.ts'
 import type { SeedProgress } from '../../../service/sandbox/seeding.ts'
 import { type Sandbox, type SandboxOptions as StartOptions, startSandbox } from '../../../service/start-sandbox.ts'
 import { startAtKeptPort } from '../../join-engines.ts'
@@ -21,6 +21,7 @@ type SandboxOptions = {
   readonly seed: string
   /** As on the command line: `name=rate`, with more after commas. */
   readonly faults: readonly string[]
+  readonly plain: boolean
 }
 
 /** Progress is printed from this many profiles on; fewer are stored before a line could be read. */
@@ -34,7 +35,7 @@ const PROGRESS_SHOWN_FROM = 50
 export async function runSandbox(context: CommandContext, options: SandboxOptions): Promise<number> {
   const { config, terminal, log, signal } = context
   const { host, profiles, days, seed } = options
-  const faults = options.faults.map(parseFaultRule)
+  const faults = [...(options.plain ? plainRules : []), ...options.faults.map(parseFaultRule)]
   const closeStack = openCloseStack()
   try {
     const otlp = await openOtlp(config.otlp, { name: 'vitalsync-sandbox', log })
@@ -87,7 +88,7 @@ function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlU
 async function readyText(
   sandbox: Sandbox,
   config: Config,
-  { profiles, seed, faults }: SandboxOptions,
+  { profiles, seed, faults, plain }: SandboxOptions,
 ): Promise<string> {
   const folder = sandboxFolderOf(config)
   const secrets = config.sandboxSecret
@@ -102,7 +103,7 @@ async function readyText(
     appId: sandbox.appId,
     secrets,
     people: `${profiles} sample profiles of seed ${seed}`,
-    faults: faults.length > 0 ? faults.join(' ') : 'none',
+    faults: [...(plain ? ['--plain'] : []), ...faults].join(' ') || 'none',
     data: config.databaseUrl ? 'DATABASE_URL, schema service' : sandboxFolderOf(config),
   }
   const rows = Object.entries(lines).map(([name, value]) => `${name.padEnd(27)}${value}`)

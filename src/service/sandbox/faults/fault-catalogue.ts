@@ -1,7 +1,8 @@
 /**
  * All faults that can be injected. `when` is the point at which a fault strikes: `door`, a public value of `GET /__control`,
  * on the request before the work is done; `answer` on the response, after the work is done and stored; `records` on the
- * records of the response. `settings` are numbers with their defaults; a rule may set other values.
+ * records of the response; `frame` on its headers, its coding and the body of an error, however the request ended.
+ * `settings` are numbers with their defaults; a rule may set other values.
  */
 export const faultCatalogue = {
   latency: { when: 'door', settings: { delayMs: 250 }, what: 'The answer comes later by `delayMs`.' },
@@ -84,12 +85,83 @@ export const faultCatalogue = {
   },
   'bare-token': { when: 'records', settings: {}, what: 'The account token comes without `expiresIn`.' },
   'pages-from-zero': { when: 'records', settings: {}, what: 'The pages of a search count from 0.' },
+  'whole-seconds': { when: 'records', settings: {}, what: 'Instants of records are cut to whole seconds.' },
+  'without-ids': { when: 'records', settings: {}, what: 'Records come without `id`.' },
+  'drift-new-field': { when: 'records', settings: {}, what: 'Records have a further field, `confidence`.' },
+  'drift-new-type': {
+    when: 'records',
+    settings: {},
+    what: 'Beside each first record of its start comes one of a further type, `recovery`.',
+  },
+  'drift-renamed-field': {
+    when: 'records',
+    settings: {},
+    what: '`value`, or `state` where there is no `value`, is named `reading`.',
+  },
+  'drift-unit': {
+    when: 'records',
+    settings: {},
+    what: 'Values come in another unit: hours for minutes, kJ for kcal.',
+  },
+  'drift-number-as-text': { when: 'records', settings: {}, what: 'Numbers come as texts.' },
+  'drift-enum-case': { when: 'records', settings: {}, what: 'States, categories and periodicities are in capitals.' },
+  'drift-null': { when: 'records', settings: {}, what: 'Fields that were absent are null.' },
+  'drift-precision': {
+    when: 'records',
+    settings: {},
+    what: 'Instants have seven digits of a second, numbers one decimal at most.',
+  },
+  'drift-order': { when: 'records', settings: {}, what: 'The oldest record comes first.' },
+  'drift-pages': {
+    when: 'records',
+    settings: { records: 20 },
+    what: 'An answer has at most `records` records, and `Link` names the next page.',
+  },
+  'drift-error-shape': { when: 'frame', settings: {}, what: 'Errors come as `application/problem+json`.' },
+  'without-tags': { when: 'frame', settings: {}, what: 'Answers have no `ETag`, and `If-None-Match` has no effect.' },
+  'without-derivation-state': { when: 'frame', settings: {}, what: 'Answers have no `derivation-state`.' },
+  'without-date': { when: 'frame', settings: {}, what: 'Answers have no `Date`.' },
+  'without-request-ids': { when: 'frame', settings: {}, what: 'Answers have no `x-request-id`.' },
+  'without-query-notes': { when: 'frame', settings: {}, what: 'Answers have no `query-notes`.' },
+  'without-retry-after': { when: 'frame', settings: {}, what: 'A 429 or a 503 has no `Retry-After`.' },
+  'without-error-bodies': { when: 'frame', settings: {}, what: 'Errors have no body.' },
+  'without-compression': { when: 'frame', settings: {}, what: 'Answers are not compressed.' },
 } as const satisfies Record<
   string,
-  { when: 'door' | 'answer' | 'records'; settings: Record<string, number>; what: string }
+  { when: 'door' | 'answer' | 'records' | 'frame'; settings: Record<string, number>; what: string }
 >
 
 export type FaultName = keyof typeof faultCatalogue
+
+/** All that our service says beyond what the interface asks for, each switched off by its fault: `--plain`. */
+export const plainFaults = [
+  'bare-token',
+  'without-ids',
+  'without-tags',
+  'without-derivation-state',
+  'without-date',
+  'without-request-ids',
+  'without-query-notes',
+  'without-retry-after',
+  'without-error-bodies',
+  'without-compression',
+] as const satisfies readonly FaultName[]
+
+/** The kinds of change that come with a release of an upstream. */
+export const driftFaults = [
+  'drift-new-field',
+  'drift-new-type',
+  'drift-renamed-field',
+  'drift-unit',
+  'drift-number-as-text',
+  'drift-enum-case',
+  'drift-null',
+  'drift-precision',
+  'drift-order',
+  'duplicates',
+  'drift-pages',
+  'drift-error-shape',
+] as const satisfies readonly FaultName[]
 
 export const faultNames = Object.keys(faultCatalogue) as FaultName[] // the keys of a literal are its names
 

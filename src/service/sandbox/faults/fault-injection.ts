@@ -5,6 +5,7 @@ import { SECOND } from '../../../base/time/units.ts'
 import { readAuthorization } from '../../http/authenticate.ts'
 import { callerOf } from '../../http/request-caller.ts'
 import { RequestError, unauthorized } from '../../http/request-error.ts'
+import { alterFrame, simplifyRequest } from './answer-frame.ts'
 import { faultSetting } from './fault-rules.ts'
 import type { FaultSelector } from './fault-selector.ts'
 import { alterAnswer, ignoreHeldTag, shiftPageToOneBased, withholdWord } from './faulty-answers.ts'
@@ -57,12 +58,16 @@ export function addFaultInjection(app: FastifyInstance, options: FaultInjectionO
     tracked.profile = externalIdIn(request) ?? (profileId === undefined ? undefined : await externalIdOf(profileId))
     if (tracked.isInternal) return
     for (const rule of faults.selectRules(tracked)) tracked.rules.set(rule.name, rule)
+    selectFrame(faults, tracked)
     if (tracked.rules.has('pages-from-zero') && tracked.operation === 'searchProfiles') shiftPageToOneBased(request)
   })
 
   app.addHook('preHandler', async (request, reply) => {
     const tracked = trackedRequests.get(request)
-    if (tracked) ignoreHeldTag({ tracked, request, reply, rules: faults.recordRules(tracked) })
+    if (tracked) {
+      ignoreHeldTag({ tracked, request, reply, rules: faults.recordRules(tracked) })
+      simplifyRequest({ tracked, request, reply })
+    }
     // Returning a reply that was sent keeps Fastify from running the route as well.
     return tracked && injectBeforeWork({ tracked, request, reply }, { rejectedTokens, clock })
   })
@@ -70,11 +75,18 @@ export function addFaultInjection(app: FastifyInstance, options: FaultInjectionO
   app.addHook('onSend', async (request, reply, payload) => {
     const tracked = trackedRequests.get(request)
     if (!tracked) return payload
+    selectFrame(faults, tracked)
     const rules = faults.recordRules(tracked)
-    if (rules.length === 0 && tracked.rules.size === 0) return payload
-    withholdWord({ tracked, request, reply, rules })
-    return alterAnswer({ tracked, request, reply, rules, faults, nowMs: clock.nowMs() }, payload)
+    const scope = { tracked, request, reply }
+    if (rules.length === 0 && tracked.rules.size === 0) return alterFrame(scope, payload)
+    withholdWord({ ...scope, rules })
+    return alterAnswer({ ...scope, rules, faults, nowMs: clock.nowMs() }, alterFrame(scope, payload))
   })
+}
+
+/** Once a request. One that is refused at the door, as without a token, has its frame selected with its answer. */
+function selectFrame(faults: FaultSelector, tracked: TrackedRequest): void {
+  if (!tracked.isInternal) tracked.frame ??= new Set(faults.frameRules(tracked).map(({ name }) => name))
 }
 
 /** Writes one journal entry for each request, however it ends: `close` follows the last byte as well as a broken connection. */
@@ -92,7 +104,7 @@ function writeJournalAtClose(
       operation: tracked.operation,
       profile: profile !== undefined && isSample(profile) ? profile : undefined,
       outcome: tracked.outcome ?? answered,
-      faults: [...tracked.rules.keys()],
+      faults: [...tracked.rules.keys(), ...(tracked.frame ?? [])],
       durationMs: Math.round(performance.now() - startedAtMs),
     })
   })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type OperationName, operations } from '../../../base/contract/operations.ts'
 import { UsageProblem } from '../../../base/errors.ts'
-import { type FaultName, faultCatalogue, faultNames, isFaultName } from './fault-catalogue.ts'
+import { type FaultName, faultCatalogue, faultNames, isFaultName, plainFaults } from './fault-catalogue.ts'
 
 /** An active fault: its rate, its operations, its profiles, and how many times it strikes at most. */
 export type FaultRule = {
@@ -45,6 +45,9 @@ export function faultSetting(rule: FaultRule, setting: string): number {
   if (value === undefined) throw new Error(`read setting ${setting} of fault ${rule.name}: it has none`)
   return value
 }
+
+/** `--plain`: nothing of what our service says beyond the interface. */
+export const plainRules: readonly FaultRule[] = plainFaults.map((name) => ({ name, rate: 1 }))
 
 /**
  * Parses `name=rate` as the command line takes it, with more settings after commas:

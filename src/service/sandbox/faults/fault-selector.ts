@@ -11,8 +11,10 @@ type FaultTarget = { operation: OperationName; profile: string | undefined }
  * in whatever order the requests of different profiles arrive.
  */
 export type FaultSelector = {
-  /** The rules that strike this request, at most one of each fault. Rules that strike single records are not among them. */
+  /** The rules that strike this request, at most one of each fault. Rules of single records and of the frame are not among them. */
   selectRules(target: FaultTarget): FaultRule[]
+  /** The rules that strike the frame of this answer, at most one of each fault. */
+  frameRules(target: FaultTarget): FaultRule[]
   /** The rules that may strike single records of this operation and profile. */
   recordRules(target: FaultTarget): FaultRule[]
   /** Whether a rule strikes this record: the same answer at every call. */
@@ -25,14 +27,8 @@ export type FaultSelector = {
   list(): Array<FaultRule & { met: number }>
 }
 
-/** Faults in the records of an answer that strike the whole request, not single records. */
-const wholeAnswerFaults: readonly FaultName[] = [
-  'empty-200',
-  'exclusive-end',
-  'old-names',
-  'bare-token',
-  'pages-from-zero',
-]
+/** Faults that strike single records. The other faults strike requests or whole answers. */
+const singleRecordFaults: readonly FaultName[] = ['late', 'revised', 'vanished', 'duplicates', 'odd-records']
 
 /** `met` counts how often the rule struck; `requests` counts the requests by operation and profile. */
 type ActiveRule = { rule: FaultRule; met: number; requests: Map<string, number> }
@@ -45,8 +41,9 @@ const appliesTo = ({ rule }: ActiveRule, { operation, profile }: FaultTarget) =>
   (rule.operations?.includes(operation) ?? true) &&
   (rule.profiles === undefined || (profile !== undefined && rule.profiles.includes(profile)))
 
-const isByRecord = ({ rule }: ActiveRule) =>
-  faultCatalogue[rule.name].when === 'records' && !wholeAnswerFaults.includes(rule.name)
+const isOfFrame = ({ rule }: ActiveRule) => faultCatalogue[rule.name].when === 'frame'
+
+const isByRecord = ({ rule }: ActiveRule) => singleRecordFaults.includes(rule.name)
 
 export function createFaultSelector(options: { seed: string; rules: readonly FaultRule[] }): FaultSelector {
   const { seed } = options
@@ -59,19 +56,22 @@ export function createFaultSelector(options: { seed: string; rules: readonly Fau
     return hashFraction(`${seed}/${rule.name}/${key}/${earlier}`) < rule.rate
   }
 
-  return {
-    selectRules: (target) => {
-      const selected = new Map<FaultName, FaultRule>()
-      for (const candidate of active) {
-        const { name } = candidate.rule
-        if (isByRecord(candidate) || isOver(candidate) || !appliesTo(candidate, target)) continue
-        if (draw(candidate, target) && !selected.has(name)) {
-          selected.set(name, candidate.rule)
-          candidate.met += 1
-        }
+  const select = (target: FaultTarget, mayStrike: (candidate: ActiveRule) => boolean) => {
+    const selected = new Map<FaultName, FaultRule>()
+    for (const candidate of active) {
+      const { name } = candidate.rule
+      if (!mayStrike(candidate) || isOver(candidate) || !appliesTo(candidate, target)) continue
+      if (draw(candidate, target) && !selected.has(name)) {
+        selected.set(name, candidate.rule)
+        candidate.met += 1
       }
-      return [...selected.values()]
-    },
+    }
+    return [...selected.values()]
+  }
+
+  return {
+    selectRules: (target) => select(target, (candidate) => !isByRecord(candidate) && !isOfFrame(candidate)),
+    frameRules: (target) => select(target, isOfFrame),
     recordRules: (target) =>
       active
         .filter((candidate) => isByRecord(candidate) && !isOver(candidate) && appliesTo(candidate, target))

@@ -5,6 +5,7 @@ import { DERIVATION_STATE_HEADER } from '../../../base/contract/derivation-state
 import type { OperationName } from '../../../base/contract/operations.ts'
 import { jsonContentType } from '../../../web/route.ts'
 import { parseQueryString } from '../../http/query-parameters.ts'
+import { changeRecords } from './changed-records.ts'
 import { type FaultName, faultCatalogue } from './fault-catalogue.ts'
 import { type FaultRule, faultSetting } from './fault-rules.ts'
 import type { FaultSelector } from './fault-selector.ts'
@@ -54,12 +55,26 @@ function alteredList(scope: AnswerScope, payload: string): unknown {
     if (tracked.rules.has('exclusive-end'))
       records = excludeEnd(records, parseQueryString(request.query)['endDateTime'])
     if (tracked.rules.has('old-names')) records = records.map(withOldNames)
-    records = applySpellingFaults(records, { rules, faults })
+    records = changeRecords(applySpellingFaults(records, { rules, faults }), (name) => tracked.rules.has(name))
+    records = firstPage(scope, records)
   }
   if (records.length > 0) return JSON.stringify(records)
   if (tracked.rules.has('empty-200')) return '[]'
   reply.code(204).removeHeader('content-type').removeHeader('content-length')
   return null
+}
+
+/** Fault `drift-pages`: nobody asked for pages, and the pages that follow are only hinted at. */
+function firstPage(
+  { tracked, request, reply }: AnswerScope,
+  records: readonly ServedRecord[],
+): readonly ServedRecord[] {
+  const rule = tracked.rules.get('drift-pages')
+  const recordsMax = rule === undefined ? records.length : faultSetting(rule, 'records')
+  if (records.length <= recordsMax) return records
+  const next = `${request.url}${request.url.includes('?') ? '&' : '?'}page=2`
+  reply.header('link', `<${next}>; rel="next"`)
+  return records.slice(0, recordsMax)
 }
 
 function sendEmptyList(reply: FastifyReply): string {

@@ -64,6 +64,8 @@ export type TrackedRequest = {
   operation: OperationName
   profile: string | undefined
   rules: Map<FaultName, FaultRule>
+  /** The faults that strike the frame of the answer; undefined until they are selected. */
+  frame?: ReadonlySet<FaultName>
   /** Set when a fault decides how the request ends. */
   outcome?: JournalOutcome
   /** Sent by the sandbox itself: only faults of what is true apply, and the journal does not count it. */

@@ -14,6 +14,7 @@ const points: Readonly<Record<Fault['when'], string>> = {
   door: 'At the door: before the work is done',
   answer: 'In the answer: the work is done and stored',
   records: 'In the records of the answer',
+  frame: 'In the headers of the answer, its coding, and the body of an error',
 }
 
 /** The faults that can be switched on, the ones that are on, and the requests that meet them. */
