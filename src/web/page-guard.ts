@@ -36,10 +36,12 @@ type PageGuard = {
 const ofProxies =
   /forwarded|^via$|^cdn-loop$|(client|cluster|connecting|real|remote|user)-?(ip|addr)|^x-(envoy|amzn|appengine|azure)-/
 
-/** Refuses requests for a foreign name, and questions and changes that another page sends. */
+/** Refuses requests for a foreign name or a whole address, and questions and changes that another page sends. */
 export function addPageGuard(app: FastifyInstance, { loopbackOnly, passwordSetting }: PageGuard): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(pageHeaders)
+    // A whole address, as clients send it to a proxy: it has routes, and no session.
+    if (!request.url.startsWith('/')) return reply.code(400).send({ error: 'the target of a request is a path' })
     if (request.url.includes('/api/')) reply.header('cache-control', 'no-store')
     if (loopbackOnly && !namesThisMachine(request.headers.host)) {
       return reply.code(403).send({ error: 'this page answers only to localhost and 127.0.0.1' })

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { request } from 'node:http'
 import { connect } from 'node:net'
 import { expect } from 'vitest'
 import { openPageBundle } from '../../../src/web/page-bundle.ts'
@@ -18,6 +19,14 @@ test('on loopback only names of this machine are answered, and no proxy', async 
     const { status, body } = await send(`${url}/api/session`, { [name]: '203.0.113.7' })
     expect([name, status, body]).toEqual([name, 403, expect.stringContaining('DASHBOARD_PASSWORD_FILE')])
   }
+})
+
+test('a whole address as target is refused, and is no fault of the page', async ({ world: { url } }) => {
+  const { hostname, port } = new URL(url)
+  const status = await new Promise((resolve) =>
+    request({ hostname, port, path: `${url}/api/session` }, ({ statusCode }) => resolve(statusCode)).end(),
+  )
+  expect(status).toBe(400)
 })
 
 test('a change needs the page’s own origin, a session and its token', async ({ world: { url } }) => {
