@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { Problem } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { isUnavailable } from '../base/postgres/silent-server.ts'
+import { isOutage } from '../base/postgres/postgres-errors.ts'
 import type { Actor } from './access.ts'
 import { addRoutes, type Route } from './route.ts'
 import { refusePage, requireCsrfToken } from './sessions.ts'
@@ -92,7 +92,7 @@ export function sendPageError(
   if (error instanceof z.ZodError)
     return reply.code(400).send({ error: 'The request does not fit.', hint: error.issues[0]?.message })
   if (error instanceof Problem) return reply.code(400).send({ error: error.message, hint: error.hint })
-  if (isUnavailable(error)) {
+  if (isOutage(error)) {
     log.warn({ path: request.routeOptions.url }, 'the database did not answer')
     return reply.code(503).send({ error: 'The database does not answer.', hint: 'Ask again in a moment.' })
   }

@@ -17,7 +17,7 @@ export async function describeError(error: unknown, given: GivenAddresses = {}):
   if (file) return file
   const lostQueue = await lostRedis(error, given.queueUrl)
   if (lostQueue) return describeError(lostQueue)
-  const { isOutage, sqlState } = await import('../../pipeline/warehouse/postgres/sql-errors.ts')
+  const { isOutage, sqlState } = await import('../../base/postgres/postgres-errors.ts')
   const state = sqlState(error)
   const known = postgresErrors.find(({ states }) => states.test(state))
   if (known) return { text: `query Postgres: ${(error as Error).message}`, hint: known.hint, code: known.code }

@@ -53,15 +53,3 @@ export function destroyConnection(client: pg.ClientBase): void {
   const { connection } = client as unknown as ClientState
   connection.stream.destroy()
 }
-
-const networkErrorCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN'])
-
-/**
- * Whether an error says that the server is away or too busy, and nothing about the statement. SQLSTATE classes: connection lost (08),
- * insufficient resources (53), cancelled or shutting down (57), locks and serialization (40, 55).
- */
-export function isUnavailable(error: unknown): boolean {
-  const { code } = Object(error) as { code?: unknown }
-  if (networkErrorCodes.has(String(code)) || /^(08|40|53|55|57)[0-9A-Z]{3}$/.test(String(code))) return true
-  return /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after/.test(String(error))
-}

@@ -1,6 +1,6 @@
+import { isOutage } from '../../base/postgres/postgres-errors.ts'
 import { sleep } from '../../base/sleep.ts'
 import { SECOND } from '../../base/time/units.ts'
-import { isOutage } from '../warehouse/postgres/sql-errors.ts'
 
 /** The backoff type of every job: exponential with jitter, and never before the time that upstream named. */
 export const RETRY_BACKOFF = 'vitalsync'

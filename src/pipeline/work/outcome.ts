@@ -1,10 +1,11 @@
 import { metrics } from '@opentelemetry/api'
 import { LRUCache } from 'lru-cache'
 import { Halted, NotThere, Problem, Rejected, RetryLater } from '../../base/errors.ts'
+import { isOutage } from '../../base/postgres/postgres-errors.ts'
 import { MINUTE, SECOND } from '../../base/time/units.ts'
 import type { Lane } from '../fleet/budget.ts'
 import type { EndedJob } from '../transfer/order.ts'
-import { isOutage, PartialOutage } from '../warehouse/postgres/sql-errors.ts'
+import { PartialOutage } from '../warehouse/postgres/sql-errors.ts'
 
 /** How one attempt at a job ended. */
 export type JobAttempt = EndedJob & {

@@ -4,7 +4,7 @@ import { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import fastify, { type FastifyRequest } from 'fastify'
 import type { Log } from '../../base/log.ts'
-import { isUnavailable } from '../../base/postgres/silent-server.ts'
+import { isOutage } from '../../base/postgres/postgres-errors.ts'
 import { SECOND } from '../../base/time/units.ts'
 import { slowSenderOptions } from '../../web/listen.ts'
 import { jsonContentType } from '../../web/route.ts'
@@ -132,7 +132,7 @@ function requestErrorOf(error: unknown, log: Log, requestId: string): RequestErr
   const known = requestErrorOfCode(code)
   if (known) return known
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new RequestError({ status: statusCode })
-  if (isUnavailable(error)) {
+  if (isOutage(error)) {
     log.warn({ requestId, code }, 'the database did not answer')
     return unavailable('the database cannot be reached or is too busy: try again')
   }

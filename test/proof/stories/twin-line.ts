@@ -1,7 +1,7 @@
 import type pg from 'pg'
+import { isOutage } from '../../../src/base/postgres/postgres-errors.ts'
 import { createLedger } from '../../../src/pipeline/warehouse/ledger/coverage-ledger.ts'
 import { createOutbox } from '../../../src/pipeline/warehouse/outbox/outbox.ts'
-import { isOutage } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import type { Pool } from '../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../../../src/pipeline/warehouse/profiles/stored-profiles.ts'
 import { openReadingWriter, type ReadingWriter } from '../../../src/pipeline/warehouse/readings/reading-writer.ts'

@@ -1,5 +1,6 @@
+import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 import { hashRangeOf } from '../../fleet/hash-ranges.ts'
-import { isTooLong, PartialOutage, sqlState } from '../postgres/sql-errors.ts'
+import { isTooLong, PartialOutage } from '../postgres/sql-errors.ts'
 import { type Division, undivided } from '../postgres/warehouse-pool.ts'
 
 /**

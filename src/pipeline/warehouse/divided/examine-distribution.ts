@@ -1,7 +1,7 @@
 import type { Finding } from '../../../base/connections/finding.ts'
 import { answersAsPostgres } from '../../../base/connections/probe-server.ts'
+import { isOutage } from '../../../base/postgres/postgres-errors.ts'
 import { hashRangeOf } from '../../fleet/hash-ranges.ts'
-import { isOutage } from '../postgres/sql-errors.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 import { listTablePlaces, readShardCount } from './distributed-tables.ts'
 

@@ -1,42 +1,9 @@
 import { connectionCauseOf, connectionCauses, connectionHint } from '../../../base/connections/causes.ts'
 import { EngineUnreachable, type Problem } from '../../../base/errors.ts'
-
-/** The SQLSTATE of a Postgres error, or the code of a socket error; empty where there is none. */
-export const sqlState = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 
 /** Classes 22, 23 and 54: Postgres rejects this very data, so a retry would change nothing. */
 export const isDataException = (error: unknown): boolean => /^(22|23|54)/.test(sqlState(error))
-
-const socketErrorCodes = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-])
-
-/**
- * SQLSTATEs that say nothing about the statement: idle in a transaction for too long, a standby that only reads, a lock or
- * the statement that took too long, a conflict with other transactions.
- */
-const outageStates = new Set(['25P03', '25006', '55P03', '57014', '40001', '40P01'])
-
-/** The connection was not made, or is gone, or its server is. */
-function isConnectionLost(error: unknown): boolean {
-  const state = sqlState(error)
-  if (error instanceof EngineUnreachable || /^(08|57P0)/.test(state) || socketErrorCodes.has(state)) return true
-  // The driver gives no code for a connection that ended during a query.
-  return error instanceof Error && /^Connection terminated|timeout exceeded when trying to connect/.test(error.message)
-}
-
-/** Postgres is not reachable, shutting down, full or slow: nothing is wrong with the statement, and a retry may succeed. */
-export function isOutage(error: unknown): boolean {
-  const state = sqlState(error)
-  return isConnectionLost(error) || state.startsWith('53') || outageStates.has(state)
-}
 
 /** The fault of Postgres, in words, for the states that an operator can mend. */
 const outageWords: Readonly<Record<string, string>> = {

@@ -1,7 +1,8 @@
 import type pg from 'pg'
+import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 import { inTransaction, openPostgresPool } from '../../../base/postgres/postgres-pool.ts'
 import { SECOND } from '../../../base/time/units.ts'
-import { postgresUnreachable, sqlState } from './sql-errors.ts'
+import { postgresUnreachable } from './sql-errors.ts'
 
 /** A query whose row type is not given returns rows of unknown values, where the driver's own types return `any`. */
 type Queryable = {

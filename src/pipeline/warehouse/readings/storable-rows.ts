@@ -1,5 +1,6 @@
+import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 import type { InvalidRecord } from '../../transfer/reading.ts'
-import { isDataException, sqlState } from '../postgres/sql-errors.ts'
+import { isDataException } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import type { PreparedReading, RecordRow } from './record-rows.ts'
 

@@ -55,7 +55,8 @@ export const readFailureGroups = (pool: Pool, before?: string, perPage = GROUPS_
 export const readQuarantineGroups = (pool: Pool, before?: string, perPage = GROUPS_PER_PAGE) =>
   readCausePage<QuarantineGroup>(pool, quarantineGroupsQuery, { before, perPage })
 
-type Counted<Group> = Group & { readonly causes: number; readonly total: number }
+/** Each row has the counts of all, which are no part of a group. */
+type Counted<Group> = Group & { causes?: number; total?: number }
 
 async function readCausePage<Group extends { readonly cause: string; readonly count: number }>(
   pool: Pool,
@@ -64,13 +65,18 @@ async function readCausePage<Group extends { readonly cause: string; readonly co
 ): Promise<CausePage<Group>> {
   const [count = null, cause = null] = before?.split(',') ?? []
   const { rows } = await pool.query<Counted<Group>>(query, [count, cause, perPage + 1])
-  const groups = rows.slice(0, perPage).map(({ causes: _causes, total: _total, ...group }) => group as unknown as Group)
+  const { causes = 0, total = 0 } = rows[0] ?? {}
+  for (const row of rows) {
+    delete row.causes
+    delete row.total
+  }
+  const groups = rows.slice(0, perPage)
   const last = groups.at(-1)
   return {
     groups,
     nextBefore: rows.length > perPage && last ? `${last.count},${last.cause}` : null,
-    causes: rows[0]?.causes ?? 0,
-    total: rows[0]?.total ?? 0,
+    causes,
+    total,
   }
 }
 

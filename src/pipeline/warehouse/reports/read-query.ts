@@ -1,11 +1,11 @@
 import type pg from 'pg'
 import { Problem, UsageProblem } from '../../../base/errors.ts'
+import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 import { openPostgresPool } from '../../../base/postgres/postgres-pool.ts'
 import { questionsPassword, readQuestionsRole } from '../../../base/postgres/reading-role.ts'
 import { destroyConnection, onBytesReceived } from '../../../base/postgres/silent-server.ts'
 import { formatBytes, formatDuration } from '../../../base/text/readable.ts'
 import { SECOND } from '../../../base/time/units.ts'
-import { sqlState } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 type QueryCell = string | number | boolean | null | object

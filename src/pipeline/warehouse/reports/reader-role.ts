@@ -1,5 +1,6 @@
 import { escapeIdentifier } from 'pg'
 import { UsageProblem } from '../../../base/errors.ts'
+import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 import {
   questionsPassword,
   readingRoleStatements,
@@ -8,7 +9,6 @@ import {
   tempFileLimitStatement,
 } from '../../../base/postgres/reading-role.ts'
 import { listTablePlaces } from '../divided/distributed-tables.ts'
-import { sqlState } from '../postgres/sql-errors.ts'
 import { type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 
 /** The role for analysts: reads the public views and nothing else. */

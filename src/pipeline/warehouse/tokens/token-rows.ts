@@ -1,6 +1,7 @@
 import { createBatcher } from '../../../base/postgres/batcher.ts'
+import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 import type { TokenName } from '../../fleet/tokens.ts'
-import { isDataException, sqlState } from '../postgres/sql-errors.ts'
+import { isDataException } from '../postgres/sql-errors.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 
 export type TokenRow = {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { NotThere } from '../../../base/errors.ts'
+import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 import {
   type Breaker,
   type Lease,
@@ -11,7 +12,6 @@ import {
   type TokenState,
   type TokenStore,
 } from '../../fleet/tokens.ts'
-import { sqlState } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { createKeyring, type Keyring, openToken, sealToken } from '../seals/keyring.ts'
 import { openTokenRows, type TokenRow, type TokenRows } from './token-rows.ts'

@@ -1,7 +1,8 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { isOutage } from '../../../../src/base/postgres/postgres-errors.ts'
 import { createDivision, toCallersError } from '../../../../src/pipeline/warehouse/divided/division.ts'
-import { isDataException, isOutage, PartialOutage } from '../../../../src/pipeline/warehouse/postgres/sql-errors.ts'
+import { isDataException, PartialOutage } from '../../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 
 function answered(code: string, message: string, where?: string): pg.DatabaseError {
   const error = new pg.DatabaseError(message, message.length, 'error')

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
+import { sqlState } from '../../../../src/base/postgres/postgres-errors.ts'
 import { binaryRows } from '../../../../src/pipeline/warehouse/postgres/binary-format.ts'
 import { type CopyCommand, copyRows } from '../../../../src/pipeline/warehouse/postgres/copy-rows.ts'
-import { sqlState } from '../../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import { asTransaction, type Pool, pipelined } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { test } from '../../../support/test-warehouse.ts'
 

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
+import { isOutage } from '../../../../src/base/postgres/postgres-errors.ts'
 import { createDivision } from '../../../../src/pipeline/warehouse/divided/division.ts'
-import { isOutage, PartialOutage } from '../../../../src/pipeline/warehouse/postgres/sql-errors.ts'
+import { PartialOutage } from '../../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { distrustTags } from '../../../../src/pipeline/warehouse/verification/held-tags.ts'
 import { isDistributed } from '../../../support/distributed-warehouse.ts'
