@@ -6,7 +6,7 @@ export const sqlState = (error: unknown): string =>
 
 const socketErrorCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'])
 
-/** The socket of a server on this machine is not there. Of other files the code says nothing about Postgres. */
+/** The socket of a server on this machine is not there. The same code of another file says nothing about Postgres. */
 const isSocketGone = (error: unknown): boolean =>
   sqlState(error) === 'ENOENT' && Reflect.get(Object(error), 'syscall') === 'connect'
 

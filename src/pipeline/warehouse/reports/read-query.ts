@@ -175,7 +175,7 @@ function loginProblem(cause: unknown, role: string): unknown {
 const toNumber = (text: string): QueryCell => (Number.isFinite(Number(text)) ? Number(text) : text)
 const toInteger = (text: string): QueryCell => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
 
-/** What writes the answer gives up at some thousand levels. */
+/** The serializer of the answer gives up at some thousand levels. */
 const LEVELS_MAX = 500
 
 /** JSON that is nested too deeply stays a text. Brackets within its texts count too. */
