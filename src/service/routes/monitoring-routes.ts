@@ -18,12 +18,11 @@ export function monitoringRoutes(service: {
   routes: readonly ServiceRoute[]
   isStopping(): boolean
 }): ReadonlyArray<Route<object>> {
-  const { pool, registry, isStopping } = service
-  const document = openApiOf(service.routes)
-  const documentText = JSON.stringify(document)
-  const page = {
-    bytes: referencePage(document, service.routes),
-    headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': referencePagePolicy },
+  const { pool, registry, routes, isStopping } = service
+  let described: ReturnType<typeof describe> | undefined
+  const reference = () => {
+    described ??= describe(routes)
+    return described
   }
   const get = (name: string, path: string, run: Route<object>['run']) =>
     ({ name, method: 'GET', path, caller: 'anyone', run }) as const
@@ -43,7 +42,17 @@ export function monitoringRoutes(service: {
     get('health', '/health', async () => ({ json: { status: 'up' } })),
     get('ready', '/ready', ready),
     ...(registry ? [metrics(registry)] : []),
-    get('openapi', '/openapi.json', async () => ({ bytes: documentText })),
-    get('docs', '/docs', async () => page),
+    get('openapi', '/openapi.json', async () => ({ bytes: reference().documentText })),
+    get('docs', '/docs', async () => reference().page),
   ]
+}
+
+/** Takes a tenth of a second: done when it is first asked for, so that a service starts without it. */
+function describe(routes: readonly ServiceRoute[]) {
+  const document = openApiOf(routes)
+  const page = {
+    bytes: referencePage(document, routes),
+    headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': referencePagePolicy },
+  }
+  return { documentText: JSON.stringify(document), page }
 }
