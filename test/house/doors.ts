@@ -22,6 +22,8 @@ export const doorsOf: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/service/': [
     'console/console-extension.ts',
+    'derive/model/biomarker-catalogue.ts',
+    'derive/model/model.ts',
     'derive/records/explained-logs.ts',
     'derive/records/explanation.ts',
     'evaluate/correlations.ts',

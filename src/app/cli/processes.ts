@@ -1,7 +1,16 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { UsageProblem } from '../../base/errors.ts'
 import { sandboxDefaults } from '../sandbox-defaults.ts'
-import { type CliProcess, choiceOption, examples, jsonOption, parseParts, parsePort, parseWhole } from './options.ts'
+import {
+  type CliProcess,
+  choiceOption,
+  collectValues,
+  examples,
+  jsonOption,
+  parseParts,
+  parsePort,
+  parseWhole,
+} from './options.ts'
 
 type UpCliOptions = { once: boolean; profiles: number; days: number; json: boolean }
 
@@ -136,13 +145,38 @@ export function declareMigrate(program: Command, cli: CliProcess): void {
     })
 }
 
+type DoctorCliOptions = {
+  contract: boolean
+  write: boolean
+  profile: string[]
+  save?: string
+  compare?: string
+  json: boolean
+}
+
 export function declareDoctor(program: Command, cli: CliProcess): void {
   program
     .command('doctor')
     .description('print the configuration in force, try every connection, say what to fix')
+    .option('--contract', 'compare what upstream answers with the specification, point by point; reads only', false)
+    .option('--write', 'with --contract: register a profile, write to it and delete it', false)
+    .option('--profile <externalId>', 'with --contract: ask about this person; up to three', collectValues, [])
+    .option('--save <file>', 'with --contract: keep the result, without names and values, for --compare')
+    .option('--compare <file>', 'with --contract: say what has changed since --save')
     .addOption(jsonOption('print it as JSON'))
-    .addHelpText('after', examples('vitalsync doctor', 'vitalsync doctor --json'))
-    .action(async ({ json }: { json: boolean }) => {
+    .addHelpText(
+      'after',
+      examples('vitalsync doctor', 'vitalsync doctor --json', 'vitalsync doctor --contract --save upstream.json'),
+    )
+    .action(async ({ contract, json, ...options }: DoctorCliOptions) => {
+      if (contract) {
+        const { runDoctorContract } = await import('../commands/doctor-contract.ts')
+        return cli.exit(await runDoctorContract(cli.context({ json }), options))
+      }
+      if (options.write || options.profile.length > 0 || options.save || options.compare)
+        throw new UsageProblem('doctor: --write, --profile, --save and --compare belong to --contract', {
+          hint: 'Give --contract too.',
+        })
       const { runDoctor } = await import('../commands/doctor.ts')
       cli.exit(await runDoctor(cli.uncheckedContext({ json })))
     })

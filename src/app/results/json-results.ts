@@ -1,25 +1,11 @@
 import { z } from 'zod'
 import { gapReasons } from '../../pipeline/ledger/coverage-gaps.ts'
 import { dayStates } from '../../pipeline/warehouse/reports/day-report.ts'
+import { doctorResult } from './doctor-result.ts'
 import { explanationResult } from './explanation-result.ts'
 import { entriesImportResult, healthImportResult } from './import-result.ts'
 import { count, instant, share } from './result-fields.ts'
 import { runResult, statusResult } from './status-result.ts'
-
-/** The public shape of the output of `doctor --json`. */
-const doctorResult = z.strictObject({
-  configuration: z.array(
-    z.strictObject({
-      name: z.string(),
-      value: z.string(),
-      from: z.enum(['set', 'default', 'absent']),
-      about: z.string(),
-    }),
-  ),
-  findings: z.array(
-    z.strictObject({ subject: z.string(), state: z.string(), text: z.string(), hint: z.string().optional() }),
-  ),
-})
 
 /** Spearman's ρ, with its interval where there is one. */
 const correlation = z.strictObject({

@@ -88,6 +88,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.status = status
     this.headers = headers
+    this.deps.request.onHeaders?.(headers)
     if (Number(headers['content-length'] ?? 0) > this.deps.limits.bodyBytesMax) this.failOversized()
   }
 

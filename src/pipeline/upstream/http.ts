@@ -8,7 +8,11 @@ export type HttpRequest = {
   readonly signal?: AbortSignal | undefined
   /** Gives the sink that takes the body piece by piece, once the body has grown past `bufferedBytesMax`. */
   readonly sinkFor?: ((status: number) => TextSink | undefined) | undefined
+  /** Gets all headers of the answer: the ordinary client needs only those of `HttpResponse`. */
+  readonly onHeaders?: ((headers: HttpHeaders) => void) | undefined
 }
+
+export type HttpHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 export type TextSink = { push(text: string): void }
 

@@ -41,6 +41,7 @@ const anyText: Readonly<Record<string, string>> = {
   'failures retry --reason': 'looked for in the reasons',
   'failures discard --reason': 'looked for in the reasons',
   'profiles discover --search': 'looked for upstream',
+  'doctor --profile': 'looked for upstream',
   'service keys create --account': 'made when there is none of this name',
   'service keys create --label': 'for people only',
   'service sources <source>': 'as logs name them, and those of tomorrow too',
@@ -54,6 +55,14 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
   const noFolder = '/no/such/folder/file'
   const unknown = /profiles: 1 of 1 are not known here/
   return {
+    'doctor --compare': {
+      words: ['doctor', '--contract', '--compare', 'none.json'],
+      says: /none\.json: there is no such file/,
+    },
+    'doctor --save': {
+      words: ['doctor', '--contract', '--save', noFolder],
+      says: /no such file or folder/,
+    },
     'sync --profile': { words: ['sync', '--profile', nobody], says: unknown },
     'plan --profile': { words: ['plan', '--profile', nobody], says: unknown },
     'backfill --profile': { words: ['backfill', ...range, '--profile', nobody], says: unknown },

@@ -130,7 +130,13 @@ const changed: ReadonlyArray<readonly [FaultName, (scores: Body[]) => unknown]> 
   ],
   ['drift-order', (scores) => scores.toReversed()],
   ['duplicates', (scores) => scores.flatMap((one) => [one, one])],
-  ['drift-new-type', ([first, ...rest]) => [first, { ...first, id: expect.any(String), type: 'recovery' }, ...rest]],
+  [
+    'drift-new-type',
+    (scores) =>
+      scores.flatMap((one) =>
+        one['type'] === 'sleep' ? [one, { ...one, id: expect.any(String), type: 'recovery' }] : [one],
+      ),
+  ],
 ]
 
 test.for(changed)(

@@ -22,21 +22,18 @@ const withNewField = (record: ServedRecord): ServedRecord => ({ ...record, confi
 
 const withoutId = ({ id: _, ...rest }: ServedRecord): ServedRecord => rest
 
-const startOf = (record: ServedRecord) =>
-  record['scoreDateTime'] ?? record['trendStartDateTime'] ?? record['startDateTime']
+/** Beside records of these types comes one of a further type. */
+const accompanied: readonly unknown[] = ['sleep', 'steps', 'activity_level']
 
 /** The id of the record of a new type: the id beside which it comes, with another beginning. */
 const neighbourId = (id: unknown) => (typeof id === 'string' ? `0dd00000${id.slice(8)}` : id)
 
-const addNewType: ChangeRecords = (records) => {
-  const starts = new Set<unknown>()
-  return records.flatMap((record) => {
-    if (starts.has(startOf(record))) return [record]
-    starts.add(startOf(record))
-    const name = 'name' in record && !('source' in record) ? 'name' : 'type'
-    return [record, { ...record, id: neighbourId(record['id']), [name]: 'recovery' }]
+const addNewType: ChangeRecords = (records) =>
+  records.flatMap((record) => {
+    const kind = 'name' in record ? 'name' : 'type'
+    if (!accompanied.includes(record[kind])) return [record]
+    return [record, { ...record, id: neighbourId(record['id']), [kind]: 'recovery' }]
   })
-}
 
 function withRenamedField(record: ServedRecord): ServedRecord {
   const renamed = 'value' in record ? 'value' : 'state'

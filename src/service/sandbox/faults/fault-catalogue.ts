@@ -91,7 +91,7 @@ export const faultCatalogue = {
   'drift-new-type': {
     when: 'records',
     settings: {},
-    what: 'Beside each first record of its start comes one of a further type, `recovery`.',
+    what: 'Beside each record of `sleep`, `steps` or `activity_level` comes one of a further type, `recovery`.',
   },
   'drift-renamed-field': {
     when: 'records',

@@ -1,0 +1,163 @@
+import type { Fields, PulledStream } from '../../pipeline/transfer/stream.ts'
+import {
+  type ContractPoint,
+  type Difference,
+  type Exchange,
+  foldedPath,
+  harmful,
+  harmless,
+  recordsOf,
+  shortList,
+} from './contract-point.ts'
+import { type Misfit, misfitsOf } from './known-records.ts'
+import { keyOf, periodsOf, wholeAnswers } from './stream-answers.ts'
+
+type PointOf = (stream: PulledStream) => ContractPoint
+
+/** Points that look at the records of the whole windows, and ask nothing more. */
+function recordsPoint(
+  stream: PulledStream,
+  point: Pick<ContractPoint, 'name' | 'specified' | 'setting'>,
+  judge: (records: readonly Fields[], answers: readonly Exchange[]) => readonly Difference[],
+): ContractPoint {
+  return {
+    ...point,
+    name: `${stream.name}: ${point.name}`,
+    requestsMax: 0,
+    asks: () => [],
+    judge(seen) {
+      const answers = wholeAnswers(stream, seen)
+      const records = answers.flatMap(recordsOf)
+      const [question] = answers.filter((answer) => recordsOf(answer).length > 0).map((answer) => answer.question)
+      if (records.length === 0) return undefined
+      return judge(records, answers).map((difference) => ({ ...difference, question }))
+    },
+  }
+}
+
+const pathsOf = (misfits: readonly Misfit[], what: Misfit['what']) =>
+  misfits.filter((misfit) => misfit.what === what).map(({ path }) => path)
+
+/** Whether a column of the warehouse is empty where this field is not there. */
+function emptiesColumn(stream: PulledStream, field: string, records: readonly Fields[]): boolean {
+  const column = stream.columns.find(({ from }) => from.includes(field))
+  return column !== undefined && !records.some((record) => column.from.some((name) => record[name] != null))
+}
+
+const fieldsPoint = (stream: PulledStream): ContractPoint =>
+  recordsPoint(stream, { name: 'fields', specified: 'the fields of its record, no more and no less' }, (records) => {
+    const misfits = misfitsOf(stream, records)
+    const [extra, missing, nulls] = [pathsOf(misfits, 'extra'), pathsOf(misfits, 'missing'), pathsOf(misfits, 'null')]
+    const lost = missing.filter((path) => emptiesColumn(stream, path, records))
+    const unread = missing.filter((path) => !lost.includes(path))
+    const quarantined = pathsOf(misfits, 'quarantined').filter((path) => missing.includes(path) || nulls.includes(path))
+    return [
+      ...(extra.length > 0 ? [harmless(`further fields, kept in raw: ${shortList(extra)}`)] : []),
+      ...(lost.length > 0 ? [harmful(`no field for a column of the warehouse: ${shortList(lost)}`)] : []),
+      ...(unread.length > 0 ? [harmless(`not sent: ${shortList(unread)}`)] : []),
+      ...(nulls.length > 0 ? [harmless(`null where the field would be absent: ${shortList(nulls)}`)] : []),
+      ...(quarantined.length > 0 ? [harmful(`records would be quarantined for ${shortList(quarantined)}`)] : []),
+    ]
+  })
+
+const typesPoint = (stream: PulledStream): ContractPoint =>
+  recordsPoint(stream, { name: 'types', specified: 'JSON types, forms and ranges of its record' }, (records) => {
+    const misfits = misfitsOf(stream, records)
+    const quarantined = new Set(pathsOf(misfits, 'quarantined'))
+    const shown = (misfit: Misfit) => `${misfit.path} ${misfit.detail}`.trim()
+    const of = (what: Misfit['what']) => misfits.filter((misfit) => misfit.what === what)
+    const refused = of('type').filter(({ path }) => quarantined.has(path))
+    const read = of('type').filter(({ path }) => !quarantined.has(path))
+    const instants = of('form').filter(({ detail }) => detail === 'datetime')
+    const forms = of('form').filter(({ detail }) => detail !== 'datetime')
+    return [
+      ...(refused.length > 0 ? [harmful(`records would be quarantined: ${shortList(refused.map(shown))}`)] : []),
+      ...(read.length > 0 ? [harmless(`other types: ${shortList(read.map(shown))}`)] : []),
+      ...(of('range').length > 0
+        ? [harmful(`out of range, another scale? ${shortList(pathsOf(misfits, 'range'))}`)]
+        : []),
+      ...(instants.length > 0
+        ? [harmful(`instants without offset, or none: ${shortList(instants.map(({ path }) => path))}`)]
+        : []),
+      ...(forms.length > 0 ? [harmless(`other forms: ${shortList(forms.map(shown))}`)] : []),
+    ]
+  })
+
+/** Words on which the days of the warehouse depend. */
+const decisiveWords: readonly string[] = ['periodicity']
+
+const wordsPoint = (stream: PulledStream): ContractPoint =>
+  recordsPoint(stream, { name: 'words', specified: 'the words of its closed lists, and its types' }, (records) => {
+    const misfits = misfitsOf(stream, records)
+    const of = (what: Misfit['what']) => misfits.filter((misfit) => misfit.what === what)
+    const shown = (found: readonly Misfit[]) => shortList(found.map(({ path, detail }) => `${path} ${detail}`))
+    const decisive = of('word').filter(({ path }) => decisiveWords.includes(path))
+    const others = [...of('word').filter(({ path }) => !decisiveWords.includes(path)), ...of('kind')]
+    return [
+      ...(others.length > 0 ? [harmless(`further words, stored as they come: ${shown(others)}`)] : []),
+      ...(of('case').length > 0
+        ? [harmful(`words in another case, other words for a query: ${shown(of('case'))}`)]
+        : []),
+      ...(decisive.length > 0 ? [harmful(`words by which days are found: ${shown(decisive)}`)] : []),
+    ]
+  })
+
+const unitsPoint = (stream: PulledStream): ContractPoint =>
+  recordsPoint(
+    stream,
+    { name: 'units', specified: 'one unit a type, as in docs/reference/derivation.md' },
+    (records) => {
+      const units = misfitsOf(stream, records).filter(({ what }) => what === 'unit')
+      return units.length === 0 ? [] : [harmful(`other units: ${shortList(units.map(({ detail }) => detail))}`)]
+    },
+  )
+
+type WrittenInstant = { readonly path: string; readonly digits: number }
+
+function instantsIn(record: Fields): readonly WrittenInstant[] {
+  return Object.entries(record).flatMap(([name, value]) => {
+    const match = typeof value === 'string' ? /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?/.exec(value) : null
+    return match ? [{ path: foldedPath([name]), digits: match[1]?.length ?? 0 }] : []
+  })
+}
+
+/** The instant at which a record was made is one of a clock: in whole seconds it was cut. */
+const clockFields: readonly string[] = ['createdAt', 'createdAtUtc']
+
+const instantsPoint = (stream: PulledStream): ContractPoint =>
+  recordsPoint(
+    stream,
+    { name: 'precision of instants', specified: 'milliseconds at most, of a clock no less' },
+    (records) => {
+      const instants = records.flatMap(instantsIn)
+      const finer = instants.filter(({ digits }) => digits > 3)
+      const made = instants.filter(({ path }) => clockFields.includes(path))
+      const isCut = made.length > 1 && made.every(({ digits }) => digits === 0)
+      return [
+        ...(finer.length > 0 ? [harmless(`finer than milliseconds: ${shortList(finer.map(({ path }) => path))}`)] : []),
+        ...(isCut ? [harmless(`in whole seconds: ${shortList(made.map(({ path }) => path))}`)] : []),
+      ]
+    },
+  )
+
+const orderPoint = (stream: PulledStream): ContractPoint =>
+  recordsPoint(stream, { name: 'order', specified: 'newest first' }, (_, answers) => {
+    const isSorted = answers.every((answer) => {
+      const starts = periodsOf(stream, answer).map(({ startMs }) => startMs)
+      return starts.every((startMs, index) => index === 0 || startMs <= (starts[index - 1] ?? startMs))
+    })
+    return isSorted ? [] : [harmless('another order')]
+  })
+
+const duplicatesPoint = (stream: PulledStream): ContractPoint =>
+  recordsPoint(stream, { name: 'duplicates', specified: 'a record once in an answer' }, (_, answers) => {
+    const hasTwice = answers.some((answer) => {
+      const keys = recordsOf(answer).map((record) => keyOf(stream, record))
+      return new Set(keys).size < keys.length
+    })
+    return hasTwice ? [harmless('some records twice: the last counts')] : []
+  })
+
+/** Points about the records of any stream, and those about lists of records. */
+export const recordPoints: readonly PointOf[] = [fieldsPoint, typesPoint, wordsPoint, unitsPoint, instantsPoint]
+export const listPoints: readonly PointOf[] = [orderPoint, duplicatesPoint]

@@ -1,0 +1,233 @@
+import { operations } from '../../base/contract/operations.ts'
+import { isJsonObject } from '../../base/text/json.ts'
+import { fieldDifferences, profileTokenKey } from './access-points.ts'
+import {
+  type ContractPoint,
+  type Difference,
+  type Exchange,
+  endOf,
+  harmful,
+  harmless,
+  isOk,
+  type Question,
+  type Seen,
+} from './contract-point.ts'
+
+/** A day long past, so that a profile that could not be deleted has no data of today. */
+const at = (hour: number) => `2020-03-03T${String(hour).padStart(2, '0')}:00:00+00:00`
+
+const log = (changes: object = {}) => ({
+  id: '0dd00000-0000-4000-8000-000000000001',
+  logType: 'activity',
+  dataType: 'steps',
+  value: 12,
+  unit: 'count',
+  source: 'vitalsync-contract',
+  recordingMethod: 'automatically_recorded',
+  deviceType: 'phone',
+  startDateTime: at(10),
+  endDateTime: at(11),
+  ...changes,
+})
+
+const tag = { type: 'event', name: 'vitalsync-contract', source: 'vitalsync-contract', startDateTime: at(12) }
+
+type Step = {
+  readonly key: string
+  readonly name: string
+  readonly specified: string
+  /** The step whose answer must have come well. */
+  readonly after: string
+  readonly question: Omit<Question, 'key' | 'person'>
+  readonly judge: (answer: Exchange) => readonly Difference[]
+}
+
+const expect =
+  (
+    statuses: readonly number[],
+    severity: Difference['severity'],
+    further?: (answer: Exchange) => readonly Difference[],
+  ) =>
+  (answer: Exchange): readonly Difference[] =>
+    statuses.includes(answer.status ?? 0)
+      ? (further?.(answer) ?? [])
+      : [{ severity, says: `it answers ${endOf(answer)}`, question: answer.question }]
+
+const counts = (wanted: Readonly<Record<string, number>>) => (answer: Exchange) => {
+  const { body, question } = answer
+  const isCounted = isJsonObject(body) && Object.entries(wanted).every(([name, count]) => body[name] === count)
+  return isCounted ? [] : [harmless('no counts, or others: the status says what was accepted', question)]
+}
+
+const tokenRule = { required: ['profileToken'], optional: ['refreshToken', 'expiresIn', 'tokenType'] }
+const registerKey = 'write/register'
+
+/** In the order in which they are sent. Each changes nothing but the profile that the first registers. */
+const steps: readonly Step[] = [
+  {
+    key: registerKey,
+    name: 'registration',
+    specified: '201 with a profile token',
+    after: '',
+    question: { operation: operations.register, body: ({ externalId }) => ({ externalId }) },
+    judge: expect([200, 201], 'harmful', (answer) => [
+      ...(answer.status === 201 ? [] : [harmless('200', answer.question)]),
+      ...fieldDifferences(answer, tokenRule),
+    ]),
+  },
+  {
+    key: 'write/register-again',
+    name: 'registration of a name in use',
+    specified: '400',
+    after: registerKey,
+    question: { operation: operations.register, body: ({ externalId }) => ({ externalId }) },
+    judge: expect([400], 'harmless'),
+  },
+  {
+    key: profileTokenKey('throw-away'),
+    name: 'token of a new profile',
+    specified: '200 with a profile token',
+    after: registerKey,
+    question: { operation: operations.profileToken, body: ({ externalId }) => ({ externalId }) },
+    judge: expect([200, 201], 'harmful', (answer) => fieldDifferences(answer, tokenRule)),
+  },
+  {
+    key: 'write/logs',
+    name: 'upload of logs',
+    specified: '200 with counts; the same again is a duplicate',
+    after: profileTokenKey('throw-away'),
+    question: { operation: operations.uploadLogs, body: () => [log()] },
+    judge: expect([200, 201, 202, 204], 'harmful', counts({ received: 1, accepted: 1 })),
+  },
+  {
+    key: 'write/logs-again',
+    name: 'the same logs again',
+    specified: '200, counted as duplicates',
+    after: 'write/logs',
+    question: { operation: operations.uploadLogs, body: () => [log()] },
+    judge: expect([200, 201, 202, 204], 'harmful', counts({ received: 1, accepted: 0, duplicates: 1 })),
+  },
+  {
+    key: 'write/bad-log',
+    name: 'a bad log beside a good one',
+    specified: '400 that names the bad one by its index; neither is stored',
+    after: 'write/logs',
+    question: {
+      operation: operations.uploadLogs,
+      body: () => [log({ id: '0dd00000-0000-4000-8000-000000000002' }), log({ unit: undefined })],
+    },
+    judge: expect([400, 422], 'harmful', ({ body, question }) => {
+      const named = isJsonObject(body) && JSON.stringify(body['errors'] ?? '').includes('[1]')
+      return named ? [] : [harmless('it names none: the batch is halved until one is left', question)]
+    }),
+  },
+  {
+    key: 'write/tag',
+    name: 'upload of tags',
+    specified: '200 with the stored tags',
+    after: registerKey,
+    question: { operation: operations.uploadTagsOf, body: () => [tag] },
+    judge: expect([200, 201, 202, 204], 'harmful'),
+  },
+  {
+    key: 'write/tag-again',
+    name: 'the same tag again',
+    specified: 'an update: one tag',
+    after: 'write/tag',
+    question: { operation: operations.uploadTagsOf, body: () => [tag] },
+    judge: expect([200, 201, 202, 204], 'harmful'),
+  },
+  {
+    key: 'write/tags-read',
+    name: 'tags that were sent twice',
+    specified: 'the tag once',
+    after: 'write/tag-again',
+    question: { operation: operations.tagsOf },
+    judge: expect([200], 'harmful', ({ body, question }) =>
+      Array.isArray(body) && new Set(body.map((tag) => JSON.stringify(tag))).size === 1
+        ? []
+        : [harmful('not once: a push that is repeated adds tags', question)],
+    ),
+  },
+  {
+    key: 'write/demographics',
+    name: 'replacement of demographics',
+    specified: '200 with the result',
+    after: profileTokenKey('throw-away'),
+    question: { operation: operations.replaceDemographic, body: () => ({ age: 40, country: 'NZ' }) },
+    judge: expect([200, 201, 202, 204], 'harmful'),
+  },
+  {
+    key: 'write/demographics-patch',
+    name: 'update of demographics',
+    specified: '200; an absent field stays, null clears',
+    after: 'write/demographics',
+    question: { operation: operations.updateDemographic, body: () => ({ country: null }) },
+    judge: expect([200, 201, 202, 204], 'harmful', ({ body, question }) => {
+      if (!isJsonObject(body)) return []
+      const isPatched = Number(body['age']) === 40 && body['country'] == null
+      return isPatched ? [] : [harmful('an absent field does not stay, or null does not clear', question)]
+    }),
+  },
+  {
+    key: 'write/refresh',
+    name: 'refresh of a profile token',
+    specified: '200 with a new profile token and a new refresh token',
+    after: 'write/demographics-patch',
+    question: { operation: operations.refreshToken, body: ({ refreshToken }) => ({ refreshToken }) },
+    judge: expect([200, 201], 'harmless', (answer) => fieldDifferences(answer, tokenRule)),
+  },
+]
+
+const deleteKey = 'write/delete'
+
+const pointOf = ({ key, name, specified, after, question, judge }: Step): ContractPoint => ({
+  name: `write: ${name}`,
+  specified,
+  requestsMax: 1,
+  asks(seen) {
+    const before = after === '' ? undefined : seen.answer(after)
+    return after === '' || (before && isOk(before)) ? [{ ...question, key, person: 'throw-away' }] : []
+  },
+  judge(seen) {
+    const answer = seen.answer(key)
+    return answer && judge(answer)
+  },
+})
+
+const mayBeThere = (seen: Seen) => {
+  const registered = seen.answer(registerKey)
+  // A registration without an answer may have been carried out.
+  return registered !== undefined && (registered.status === undefined || isOk(registered) || registered.status >= 500)
+}
+
+const erasure: ContractPoint = {
+  name: 'write: erasure',
+  specified: '204, and the profile is not there any more (404)',
+  requestsMax: 2,
+  asks: () => [],
+  undoes: (seen) =>
+    mayBeThere(seen)
+      ? [
+          {
+            key: deleteKey,
+            operation: operations.deleteProfiles,
+            person: 'throw-away',
+            body: ({ externalId }) => ({ externalIds: [externalId] }),
+          },
+          { key: 'write/deleted', operation: operations.profile, person: 'throw-away' },
+        ]
+      : [],
+  judge(seen) {
+    const [erased, asked] = [seen.answer(deleteKey), seen.answer('write/deleted')]
+    if (erased === undefined || asked === undefined) return undefined
+    if (!isOk(erased))
+      return [harmful(`it answers ${endOf(erased)}: the profile that was registered is still there`, erased.question)]
+    return asked.status === 404 || asked.status === 410
+      ? []
+      : [harmful(`it is still there: it answers ${endOf(asked)}`, asked.question)]
+  },
+}
+
+/** Only with `--write`: they register a profile, write to it, and delete it. */
+export const writePoints: readonly ContractPoint[] = [...steps.map(pointOf), erasure]
