@@ -8,6 +8,7 @@ import {
   deviceInformationInputSchema,
   receivedDeviceInformationSchema,
 } from '../src/base/contract/device-information.ts'
+import { evidenceOfLog } from '../src/base/contract/log-evidence.ts'
 import { operations } from '../src/base/contract/operations.ts'
 import { quickChecks } from '../src/base/contract/quick-check.ts'
 import { receivedScoreSchema } from '../src/base/contract/score.ts'
@@ -68,6 +69,7 @@ export const pulledStreams = [
     windowMs: 35 * DAY,
     settleMs: STILL_REVISED,
     touchedBy: derivedFrom(6, 95),
+    needs: { anyOf: ['steps', 'sleep'], alone: true },
     startColumn: 'score_date_time',
     columns: [
       { name: 'score_date_time', type: 'instant', from: ['scoreDateTime', 'createdAt', 'createdAtUtc'], key: true },
@@ -89,6 +91,7 @@ export const pulledStreams = [
     longestMs: 8 * DAY,
     settleMs: STILL_REVISED,
     touchedBy: derivedFrom(12, Number.POSITIVE_INFINITY),
+    needs: { anyOf: ['steps', 'sleep'], alone: true },
     startColumn: 'start_date_time',
     endColumn: 'end_date_time',
     dayPeriodicities: ['daily', 'intraday'],
@@ -165,6 +168,7 @@ export const pulledStreams = [
     longestMs: 8 * DAY,
     settleMs: STILL_REVISED,
     touchedBy: derivedFrom(6, 185),
+    needs: { anyOf: ['steps', 'sleep'], alone: false },
     startColumn: 'start_date_time',
     endColumn: 'end_date_time',
     columns: [
@@ -272,6 +276,7 @@ export const pushedStreams = [
     operation: operations.uploadLogs,
     answer: receivedUploadSchema,
     strangeType: strangeDataType,
+    evidenceOf: evidenceOfLog,
     identify: identifyLog,
   },
 ] as const satisfies readonly PushedStream[]

@@ -1,4 +1,5 @@
 import { type DataLogInput, dataLogInputSchema } from '../base/contract/data-log.ts'
+import { evidenceOfLog } from '../base/contract/log-evidence.ts'
 import { isCleanText } from '../base/contract/text.ts'
 import { namedUuid } from '../base/text/digest.ts'
 import { formatInstant } from '../base/time/instant.ts'
@@ -57,6 +58,7 @@ export function createHealthItems(options: HealthItemOptions) {
         startAtMs: start.atMs,
         endAtMs: end.atMs,
         modifiedMs: storableMs(draft.modifiedMs),
+        evidence: evidenceOfLog(body),
       }
       return { item, localDay: startDateTime.slice(0, 10) }
     },

@@ -54,7 +54,8 @@ function withItemKey(externalId: string, body: Fields, { stream, replace, nowMs 
   const endAtMs = epochMsOf(body['endDateTime']) ?? startAtMs
   if (stream.kind === 'list') {
     const { itemKey, body: identified } = stream.identify(body, { externalId, startAtMs, endAtMs })
-    return { itemKey, body: JSON.stringify(identified), startAtMs, endAtMs }
+    const evidence = stream.evidenceOf?.(body)
+    return { itemKey, body: JSON.stringify(identified), startAtMs, endAtMs, ...(evidence && { evidence }) }
   }
   const mode = replace ? ('put' as const) : ('patch' as const)
   return { itemKey: stream.name, body: JSON.stringify(body), mode, startAtMs, endAtMs }

@@ -118,7 +118,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   closeStack.add(writer, 'reading writer')
   const refreshSettle = () => refreshSettleTimes({ pool, account, settle, streams: catalogue.pulled })
   const queue = createEnqueuer(engine)
-  const stores = createStores({ pool, catalogue, tokenKeys }, config)
+  const stores = createStores({ pool, catalogue, tokenKeys, now: clock.now }, config)
   const { runs, ...jobStores } = stores
   const forgetJobs = async (profileId: string) => queue.removeWaiting(await runs.listOrdersOf(profileId))
   const verification = createVerification({ pool, streams: catalogue.pulled, upstream, writer })
@@ -164,13 +164,14 @@ const jobSettingsOf = ({ historyDays, windowsAtOnce, belief }: Config) => ({
 })
 
 function createStores(
-  { pool, catalogue, tokenKeys }: { pool: Pool; catalogue: Catalogue; tokenKeys: readonly Buffer[] },
+  given: { pool: Pool; catalogue: Catalogue; tokenKeys: readonly Buffer[]; now: () => number },
   { settle }: Config,
 ) {
+  const { pool, catalogue, tokenKeys, now } = given
   const firstReadingMs = settle.intervalsMs[0] ?? 0
   return {
     ledger: createLedger({ pool, catalogue, firstReadingMs }),
-    outbox: createOutbox({ pool, catalogue, firstReadingMs }),
+    outbox: createOutbox({ pool, catalogue, firstReadingMs, now }),
     profiles: createProfiles({ pool, catalogue, tokenKeys }),
     runs: createRuns({ pool }),
   }

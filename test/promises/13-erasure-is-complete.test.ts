@@ -38,7 +38,15 @@ for (const engine of queueKinds) {
     const [ada = '', bob = ''] = await line.addProfiles(name, 'bob')
     for (const who of [name, 'bob']) peer.give(who, 'scores', [scoreOf(10, 0.4), scoreOf(9, 0.6)])
     const log = { stream: 'data-logs' as const, itemKey: 'l', body: '{"id":"l"}', startAtMs: 1, endAtMs: 2 }
-    await line.pipeline.outbox.add([ada, bob].map((profileId) => ({ ...log, profileId })))
+    const evidence = { kind: 'steps', offsetMinutes: 0, isTimed: true } as const
+    await line.pipeline.outbox.add([
+      { ...log, profileId: ada, evidence: { ...evidence, device: name } },
+      { ...log, profileId: bob, evidence: { ...evidence, device: 'watch' } },
+    ])
+    await line.rows(
+      `insert into vitalsync.empty_days (profile_id, stream, local_date, cause, evidence, computed_at)
+       select id, 'scores', current_date - 5, 'unknown', '{}', now() from vitalsync.profiles`,
+    )
     const pull = peer.hold(isReadOf('scores', encodeURIComponent(name)), 'after')
     const push = peer.hold(isUpload, 'after')
     line.work()
@@ -57,9 +65,22 @@ for (const engine of queueKinds) {
     expect(peer.profiles.has(name)).toBe(false)
     expect(await line.pipeline.profiles.erasedAmong([name])).toEqual(new Set([name]))
     expect(await traces(line, name)).toEqual([])
-    for (const table of ['ledger', 'scores', 'parcels', 'items', 'history', 'tokens', 'failures', 'refusals']) {
+    for (const table of [
+      'ledger',
+      'scores',
+      'parcels',
+      'items',
+      'history',
+      'tokens',
+      'failures',
+      'refusals',
+      'log_days',
+      'empty_days',
+    ]) {
       expect(await line.rows(`select 1 from vitalsync.${table} where profile_id = $1`, [ada]), table).toEqual([])
     }
+    for (const table of ['log_days', 'empty_days'])
+      expect(await line.rows(`select 1 from vitalsync.${table}`)).not.toEqual([])
     for (const lane of lanes) {
       const jobs = await line.pipeline.engine
         .queue(lane)

@@ -99,7 +99,7 @@ export const test = base.extend<{ warehouse: Warehouse }>({
       profiles,
       rows,
       ledger: createLedger({ pool, catalogue, firstReadingMs: HOUR }),
-      outbox: createOutbox({ pool, catalogue, firstReadingMs: HOUR }),
+      outbox: createOutbox({ pool, catalogue, firstReadingMs: HOUR, now: Date.now }),
       runs: createRuns({ pool }),
       startedAtMs: Date.now(),
       addProfiles,

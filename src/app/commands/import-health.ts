@@ -142,7 +142,7 @@ type StoreDeps = {
 async function openStore({ pool, closeStack, context, dryRun, onlyMissing }: StoreDeps) {
   if (dryRun) return closeStack.add(await openRehearsal({ pool, onlyMissing }), 'rehearsal').add
   const firstReadingMs = context.config.settle.intervalsMs[0] ?? 0
-  const outbox = createOutbox({ pool, catalogue, firstReadingMs })
+  const outbox = createOutbox({ pool, catalogue, firstReadingMs, now: Date.now })
   return onlyMissing ? outbox.addMissing : outbox.add
 }
 

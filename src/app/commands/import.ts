@@ -49,7 +49,8 @@ export async function runImport(context: CommandContext, options: ImportOptions)
     const rows = await openRows({ ...options, format, begin, onStrangeType: (type) => countStrange(strange, type) })
     const progress = await importRows(rows, begin, {
       resolve: people.resolve,
-      add: createOutbox({ pool, catalogue, firstReadingMs: context.config.settle.intervalsMs[0] ?? 0 }).add,
+      add: createOutbox({ pool, catalogue, firstReadingMs: context.config.settle.intervalsMs[0] ?? 0, now: Date.now })
+        .add,
       signal: context.signal,
       reject: rejects.write,
       async progressed(now) {

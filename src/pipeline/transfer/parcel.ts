@@ -1,3 +1,5 @@
+import type { LogEvidence } from '../../base/contract/log-evidence.ts'
+
 /** Limits of one request to upstream. */
 export const ITEMS_PER_BATCH_MAX = 90
 export const BATCH_BYTES_MAX = 150 * 1000
@@ -17,6 +19,8 @@ export type OutboxItem = {
   readonly endAtMs: number
   /** When the item's source changed it last. */
   readonly modifiedMs?: number | undefined
+  /** The evidence of a data log about the days that it touches. */
+  readonly evidence?: LogEvidence | undefined
 }
 
 export type AcceptedCounts = { readonly accepted: number; readonly duplicate: number }

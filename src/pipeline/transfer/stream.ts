@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { StrangeType } from '../../base/contract/data-types.ts'
+import type { LogEvidence, StreamNeeds } from '../../base/contract/log-evidence.ts'
 import type { Operation } from '../../base/contract/operations.ts'
 import type { QuickCheck } from '../../base/contract/quick-check.ts'
 import { namedUuid } from '../../base/text/digest.ts'
@@ -51,6 +52,8 @@ export type PulledStream = {
    * the next day.
    */
   readonly dayPeriodicities?: readonly string[]
+  /** The logs that upstream derives from, by which an empty day is explained. Present where a record speaks of one day. */
+  readonly needs?: StreamNeeds
 }
 
 export const keyColumns = (stream: PulledStream): readonly Column[] => stream.columns.filter((column) => column.key)
@@ -66,6 +69,8 @@ type PushedCommon = {
   readonly numbers: readonly string[]
   /** The type of an item when nothing is derived from items of that type: the item is accepted, and its type is reported. */
   strangeType?(body: Fields): StrangeType | undefined
+  /** The evidence of an item about the days that it touches, by which an empty day is explained. */
+  evidenceOf?(body: Fields): LogEvidence
 }
 
 /** Many items in one request, each with a key of its own. When an item comes again, its last form counts. */

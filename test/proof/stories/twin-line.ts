@@ -41,7 +41,7 @@ function openRooms(pool: Pool, process: SimulatedProcess): Rooms {
   const commits = { rowsPerCommit: 1000, commitsAtOnce: 2 }
   return {
     ledger: createLedger({ pool, catalogue, firstReadingMs }),
-    outbox: createOutbox({ pool, catalogue, firstReadingMs }),
+    outbox: createOutbox({ pool, catalogue, firstReadingMs, now: process.clock }),
     profiles,
     lists: profiles,
     runs: createRuns({ pool }),

@@ -27,7 +27,9 @@ export type LockedLedgerRow = LedgerState & {
   readonly falseTags: boolean
   /** When the newest stored reading was sent; null before the first. */
   readonly readAtMs: number | null
-  /** The covered spans; none where they leave out the reading's window. */
+  /** Whether a cause was given for an empty day of the row. */
+  readonly explained: boolean
+  /** The covered spans; none where they neither touch nor overlap the reading's window. */
   readonly coveredBefore: readonly Span[]
   /** The settle time that the measured lateness asks for; null before it was ever computed. */
   readonly measuredSettleMs: number | null
@@ -40,6 +42,7 @@ type LedgerStateRow = {
   generation: number
   recent: RecentWindowJson[]
   tagged: boolean
+  explained: boolean
   false_tags: boolean
   read_at: number | null
   covered: SpanPairs
@@ -60,7 +63,7 @@ export async function lockLedgerRows(
     name: 'lock ledger',
     text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts,
         l.tagged, ${falseTagsSql} as false_tags, ${epochMsSql('l.read_at')} as read_at, ${epochMsSql('l.touched_at')} as touched_at, l.rereads, t.settle_ms,
-        case when l.covered && i.span then ${spanPairsSql('l.covered')} end as covered,
+        l.explained, case when l.covered && i.span or l.covered -|- i.span then ${spanPairsSql('l.covered')} end as covered,
         ${spanPairsSql('l.digesting')} as digesting
       from vitalsync.ledger l
       join (select u.profile_id, u.stream, tstzrange(u.from_at, u.to_at) as span
@@ -83,6 +86,7 @@ export async function lockLedgerRows(
 const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
   unread: row.read_at === null,
   tagged: row.tagged,
+  explained: row.explained,
   falseTags: row.false_tags,
   readAtMs: row.read_at,
   coveredBefore: spansFromPairs(row.covered),

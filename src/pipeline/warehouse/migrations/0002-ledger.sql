@@ -12,6 +12,7 @@ create table vitalsync.ledger (
   recent        jsonb not null default '[]',
   doubts        jsonb,
   tagged        boolean not null default false,
+  explained     boolean not null default false,
   read_at       timestamptz,
   pushed_to     timestamptz,
   primary key (profile_id, stream)
@@ -26,8 +27,27 @@ comment on column vitalsync.ledger.rereads is 'Spans that were read since a push
 comment on column vitalsync.ledger.recent is 'Readings of the last hour, [[start, end, sent], ...] in epoch ms: an older reading never overwrites a newer one.';
 comment on column vitalsync.ledger.doubts is 'Readings that lacked more stored records than one reading may mark gone, so that a second reading must agree: [[start, end, sent, [key hashes of the records]], ...] in epoch ms.';
 comment on column vitalsync.ledger.tagged is 'Whether the rows of reading_tags count. Set back, with no row touched, whenever stored records are not to be relied on.';
+comment on column vitalsync.ledger.explained is 'Whether vitalsync.empty_days has a row of the person and stream.';
 comment on column vitalsync.ledger.read_at is 'When the newest stored reading was sent.';
 comment on column vitalsync.ledger.pushed_to is 'The newest endDateTime that was pushed. What still waits before it holds the checkpoint of warehouse.coverage back.';
+
+create table vitalsync.empty_days (
+  profile_id    bigint not null,
+  stream        text collate "C" not null,
+  local_date    date not null,
+  cause         text not null,
+  until_at      timestamptz,
+  evidence      jsonb not null,
+  computed_at   timestamptz not null,
+  former        jsonb not null default '[]',
+  primary key (profile_id, stream, local_date)
+);
+comment on table  vitalsync.empty_days is 'Why a settled day has no record, by what was handed in. Written in the transaction that settles the day; counts only while warehouse.days calls the day empty.';
+comment on column vitalsync.empty_days.cause is 'As src/pipeline/ledger/empty-causes.ts names it; data: records came after all.';
+comment on column vitalsync.empty_days.until_at is 'Of sent_late_expected: from when on it is nothing_sent.';
+comment on column vitalsync.empty_days.evidence is 'What the cause follows from. No value of a log.';
+comment on column vitalsync.empty_days.computed_at is 'When the cause was given.';
+comment on column vitalsync.empty_days.former is 'The causes before, oldest first, [{cause, since}, ...]. The newest eight.';
 
 create table vitalsync.reading_tags (
   profile_id    bigint not null references vitalsync.profiles on delete cascade,

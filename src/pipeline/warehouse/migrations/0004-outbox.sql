@@ -43,6 +43,30 @@ comment on column vitalsync.items.digest is 'Of the text that came last: the sam
 comment on column vitalsync.items.modified_ms is 'When the source changed the item last, in milliseconds since 1970, where the source says so: an older form never replaces it.';
 comment on column vitalsync.items.parcel_id is 'The parcel it was put into. While that is there and the place is not taken out, the item waits.';
 
+create table vitalsync.log_days (
+  profile_id    bigint not null,
+  local_date    date not null,
+  kind          text collate "C" not null,
+  minutes       bit(1440) not null,
+  first_at      timestamptz not null,
+  last_at       timestamptz not null,
+  first_parcel  bigint not null,
+  last_parcel   bigint not null,
+  device        text collate "C" not null,
+  revised       boolean not null,
+  primary key (profile_id, local_date, kind)
+);
+comment on table  vitalsync.log_days is 'Per person, local day and kind of log, that logs were handed in and which minutes they covered: the evidence why a day is empty. Never a value of a log.';
+comment on column vitalsync.log_days.local_date is 'The day in the offset of the log. A log across midnight is in two rows.';
+comment on column vitalsync.log_days.kind is 'As src/base/contract/log-evidence.ts groups the data types.';
+comment on column vitalsync.log_days.minutes is 'One bit for each minute of the local day. A sample stands for five minutes; a total over hours covers none.';
+comment on column vitalsync.log_days.first_at is 'When the first log of the row was handed in.';
+comment on column vitalsync.log_days.last_at is 'When the last log of the row was handed in.';
+comment on column vitalsync.log_days.first_parcel is 'The oldest parcel that carried a log of the row. vitalsync.items names the logs of a parcel.';
+comment on column vitalsync.log_days.last_parcel is 'The newest parcel that carried a log of the row.';
+comment on column vitalsync.log_days.device is 'The kind of device of the last log that was handed in.';
+comment on column vitalsync.log_days.revised is 'Whether a log of the row had come before in another form: minutes that only the former form covered are still here.';
+
 create table vitalsync.imports (
   id            bigint generated always as identity primary key,
   kind          text not null,

@@ -91,7 +91,10 @@ select p.external_id, l.stream, c.day as local_date, d.state,
     when 'unsettled' then case when l.waits then 'something was pushed for it, and it is read again until upstream has derived'
       else 'it was read, and is read again until late data can no longer change it' end
     else 'no reading has asked for it yet; the next sync does' end as reason,
-  w.present as rows, w.settled, l.read_at
+  w.present as rows, w.settled, l.read_at,
+  case when d.state = 'empty' then case when e.cause = 'sent_late_expected' and e.until_at <= now() then 'nothing_sent'
+    when e.cause = 'data' then 'unknown' else coalesce(e.cause, 'unknown') end end as cause,
+  case when d.state = 'empty' and e.cause <> 'data' then e.evidence end as evidence
 from vitalsync.profiles p
 join vitalsync.calendar c on c.day >= (p.wanted_from at time zone 'UTC')::date and c.day <= (now() at time zone 'UTC')::date + 1
   and c.day >= (select (min(wanted_from) at time zone 'UTC')::date from vitalsync.profiles)
@@ -130,6 +133,7 @@ cross join lateral (
     when upper(c.span) > (l.read_at at time zone 'UTC' - interval '1 hour' - interval '1 millisecond' * s.settle_ms) at time zone 'UTC'
       and lower(c.span) <= l.read_at then 'unsettled'
     else 'never_read' end as state) d
+left join vitalsync.empty_days e on e.profile_id = l.profile_id and e.stream = l.stream and e.local_date = c.day
 where w.present > 0 or c.day <= (now() at time zone 'UTC')::date
 $view$, branches);
 end $define$;
@@ -155,3 +159,18 @@ comment on column warehouse.days.reason is 'The state in words, with what else i
 comment on column warehouse.days.rows is 'How many records count for the day: those that belong to it, and of archetypes, trends and tags also those that last into it. A snapshot counts for every day.';
 comment on column warehouse.days.settled is 'Whether the day was read after it could no longer change. Where rows are there: after it was over everywhere on earth.';
 comment on column warehouse.days.read_at is 'When the stream was last read for the person, whatever the day.';
+comment on column warehouse.days.cause is 'Of an empty day: nothing_sent, sent_late_expected, not_worn, partly_sent, sent_not_derived, not_through_us or unknown. docs/reference/empty-days.md has the rules.';
+comment on column warehouse.days.evidence is 'What the cause follows from: kinds of logs, minutes, dates and parcels, and no value of a log.';
+
+create view warehouse.cause_changes as
+select p.external_id, e.stream, e.local_date, h.n::int as change, h.former ->> 'cause' as from_cause,
+  coalesce(e.former -> h.n::int ->> 'cause', e.cause) as to_cause,
+  coalesce((e.former -> h.n::int ->> 'since')::timestamptz, e.computed_at) as changed_at
+from vitalsync.empty_days e join vitalsync.profiles p on p.id = e.profile_id
+cross join lateral jsonb_array_elements(e.former) with ordinality as h(former, n);
+comment on view warehouse.cause_changes is 'Each time the cause of an empty day changed, or its records came after all: from what, to what, and when.';
+comment on column warehouse.cause_changes.change is 'Counts the changes of the day, from 1. The newest eight are kept.';
+comment on column warehouse.cause_changes.from_cause is 'The cause before.';
+comment on column warehouse.cause_changes.to_cause is 'The cause after; data: records came.';
+comment on column warehouse.cause_changes.changed_at is 'When the reading that settled the day again was stored.';
+comment on column warehouse.cause_changes.local_date is 'The day, as in warehouse.days.';

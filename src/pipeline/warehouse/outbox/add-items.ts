@@ -3,6 +3,7 @@ import type { AcceptedCounts, OutboxItem } from '../../transfer/parcel.ts'
 import { binaryColumn, binaryRows } from '../postgres/binary-format.ts'
 import { copyRows } from '../postgres/copy-rows.ts'
 import { namedSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { addLogDays } from './log-days.ts'
 import { itemDigest, type ParcelPlace, type PlaceOfProfile, packParcels, takeItemsOut } from './stored-parcels.ts'
 
 /** The last form of an item within one call. `itemCount`: how many accepted items of the call it contains. */
@@ -19,6 +20,7 @@ type AddOptions = {
   readonly pool: Pool
   readonly mergingStreams: ReadonlySet<string>
   readonly onlyMissing: boolean
+  readonly now: () => number
 }
 
 export async function addItems(options: AddOptions, items: readonly OutboxItem[]): Promise<AcceptedCounts> {
@@ -36,7 +38,7 @@ export async function addItems(options: AddOptions, items: readonly OutboxItem[]
 
 async function addInTransaction(
   tx: Tx,
-  { mergingStreams, onlyMissing }: AddOptions,
+  { mergingStreams, onlyMissing, now }: AddOptions,
   items: readonly OutboxItem[],
 ): Promise<readonly ItemToAdd[]> {
   const profileIds = await lockProfiles(tx, items)
@@ -53,6 +55,7 @@ async function addInTransaction(
   )
   await insertItems(tx, insert)
   await upsertItems(tx, upsert)
+  await addLogDays(tx, placed, { now, cameBefore })
   return added
 }
 

@@ -32,9 +32,17 @@ export type Outbox = {
   quarantineRefused(push: PushedParcels, items: readonly RefusedItem[]): Promise<void>
 }
 
-/** `firstReadingMs`: how long after a push the first reading of what it touched counts. */
-export function createOutbox(options: { pool: Pool; catalogue: Catalogue; firstReadingMs: number }): Outbox {
-  const { pool, catalogue, firstReadingMs } = options
+type OutboxOptions = {
+  readonly pool: Pool
+  readonly catalogue: Catalogue
+  /** How long after a push the first reading of what it touched counts. */
+  readonly firstReadingMs: number
+  /** When items are handed in. */
+  readonly now: () => number
+}
+
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { pool, catalogue, firstReadingMs, now } = options
   const mergingStreams = mergingStreamsOf(catalogue)
   const mark = createBatcher({
     itemsMax: 100,
@@ -50,8 +58,8 @@ export function createOutbox(options: { pool: Pool; catalogue: Catalogue; firstR
     run: (queries: readonly WaitingQuery[]) => readWaiting(pool, queries),
   })
   return {
-    add: (items) => addItems({ pool, mergingStreams, onlyMissing: false }, items),
-    addMissing: (items) => addItems({ pool, mergingStreams, onlyMissing: true }, items),
+    add: (items) => addItems({ pool, mergingStreams, onlyMissing: false, now }, items),
+    addMissing: (items) => addItems({ pool, mergingStreams, onlyMissing: true, now }, items),
     readWaiting: (profileId, stream) => read({ profileId, stream }),
     markSent: (push, runId) => mark({ ...push, uncovers: true, runId }),
     markKnown: (push) => mark({ ...push, uncovers: false, runId: undefined }),

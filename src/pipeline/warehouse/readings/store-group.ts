@@ -6,6 +6,7 @@ import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, lockLedgerRows, profileStreamKey, writeLedgerRows } from '../ledger/ledger-rows.ts'
 import { changeTags, findHeldTags, type HeldTags } from '../ledger/reading-tags.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
+import { explainEmptyDays } from './empty-days.ts'
 import { quarantineInvalid, releaseMended } from './invalid-records.ts'
 import {
   type ChangeSummary,
@@ -74,6 +75,7 @@ export async function storeGroup(
     changeTags(tx, tagChangesOf({ admitted, changes }, ledger)),
     recordSilentDifferences(tx, account, silent),
   ])
+  await explainEmptyDays(tx, settled, { ledger, nowMs })
   const suspicious = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))
   const results = judged.map(
     ({ reading, verdict }): StoreResult => ({

@@ -63,6 +63,7 @@ async function copied(pool: Pool, type: ColumnType, sqlType: string, values: rea
 const shownAs: Record<ColumnType, string> = {
   text: 'cell',
   bytea: `encode(cell, 'hex')`,
+  varbit: 'cell::text',
   digest: 'cell::text',
   int4: 'cell::text',
   int8: 'cell::text',
@@ -99,6 +100,8 @@ const hexOfDouble = (value: number) => {
 const bytes = fc.uint8Array({ maxLength: 70 }).map((each) => Buffer.from(each).toString('latin1'))
 const eightBytes = fc.uint8Array({ minLength: 8, maxLength: 8 }).map((each) => Buffer.from(each).toString('latin1'))
 const hexOf = (value: ColumnValue) => Buffer.from(String(value), 'latin1').toString('hex')
+const bitsOf = (value: ColumnValue) =>
+  [...Buffer.from(String(value), 'latin1')].map((byte) => byte.toString(2).padStart(8, '0')).join('')
 const largest = Number.MAX_SAFE_INTEGER
 const micros = fc.oneof(fc.maxSafeInteger(), fc.constantFrom(0, -1, 946_684_800_000_000, largest - 946_684_800_000_000))
 
@@ -124,6 +127,7 @@ const kinds: Array<
   ['timestamptz', 'timestamptz', micros.filter((each) => Math.abs(each) < largest - 946_684_800_000_000), String],
   ['digest', 'int8', eightBytes, (value) => String(BigInt.asIntN(64, BigInt(`0x${hexOf(value)}`)))],
   ['bytea', 'bytea', bytes, hexOf],
+  ['varbit', 'varbit', bytes, bitsOf],
 ]
 
 test.for(kinds)(

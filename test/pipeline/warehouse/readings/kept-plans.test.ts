@@ -38,7 +38,7 @@ test.for([
       pipeline: true,
     })
     const profiles = createProfiles({ pool, catalogue, tokenKeys: [Buffer.alloc(32, 7)] })
-    const outbox = createOutbox({ pool, catalogue, firstReadingMs: HOUR })
+    const outbox = createOutbox({ pool, catalogue, firstReadingMs: HOUR, now: Date.now })
     const writer = openTestWriter(pool)
     const finish = createFinisher({ pool, streams: catalogue.pulled.map(({ name }) => name), firstReadingMs: HOUR })
     const sentAtMs = Date.now() - 60_000

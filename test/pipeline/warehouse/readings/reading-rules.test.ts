@@ -53,6 +53,7 @@ const admitted = (fields: Partial<AdmittedReading> = {}): AdmittedReading => ({
 
 const ledgerRow = (fields: Partial<LockedLedgerRow> = {}): LockedLedgerRow => ({
   ...{ generation: 0, awaiting: [], recent: [], unread: false, tagged: true, falseTags: false, suspicions: [] },
+  explained: false,
   readAtMs: dayMs(29),
   coveredBefore: [],
   measuredSettleMs: null,

@@ -1,0 +1,263 @@
+import { type LogKind, noMinutes, type StreamNeeds } from '../../../base/contract/log-evidence.ts'
+import { type Span, subtract, union } from '../../../base/time/spans.ts'
+import { DAY } from '../../../base/time/units.ts'
+import {
+  type DayLogs,
+  type EmptyDay,
+  type Explained,
+  emptyRules,
+  explainEmptyDay,
+  type KindOfDay,
+} from '../../ledger/empty-causes.ts'
+import type { PulledStream } from '../../transfer/stream.ts'
+import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts'
+import { binaryColumn } from '../postgres/binary-format.ts'
+import { epochMsSql } from '../postgres/sql-time.ts'
+import { namedSql, pipelined, type Tx } from '../postgres/warehouse-pool.ts'
+import type { SettledReading } from './record-rows.ts'
+
+/** A day that a reading has settled. `isFilled`: the reading has a record of it. */
+type SettledDay = { readonly profileId: string; readonly day: number; readonly isFilled: boolean }
+type PersonDay = Pick<SettledDay, 'profileId' | 'day'>
+
+/**
+ * Says of each day that these readings settle, and that has no record, why it has none, in the commit that settles it. A day whose
+ * records came after all is noted as that. Where every settled day has a record in its reading, it asks the database nothing.
+ */
+export async function explainEmptyDays(
+  tx: Tx,
+  settled: readonly SettledReading[],
+  { ledger, nowMs }: { readonly ledger: ReadonlyMap<string, LockedLedgerRow>; readonly nowMs: number },
+): Promise<void> {
+  const explaining = [...Map.groupBy(settled, ({ stream }) => stream)].flatMap(([stream, readings]) => {
+    const { needs } = stream
+    if (!needs) return []
+    const days = readings.flatMap((reading) => settledDays(reading, ledger.get(profileStreamKey(reading))))
+    return days.length === 0 ? [] : [{ stream, needs, days }]
+  })
+  for (const { stream, needs, days } of explaining) {
+    const { empty, filled } = await findEmptyDays(tx, stream, days)
+    const explained = empty.length === 0 ? [] : await explainDays(tx, empty, { stream, needs, nowMs })
+    const causes = [...explained, ...filled.map((day) => ({ ...day, cause: 'data' as const, evidence: {} }))]
+    if (causes.length > 0) await writeCauses(tx, stream, { causes, nowMs })
+  }
+}
+
+/**
+ * The days of UTC that a reading covers, whole with what was covered before, and not without it: a push of logs makes the days due again
+ * whose causes it may change. Days with a record count only where a cause is known.
+ */
+function settledDays(reading: SettledReading, row: LockedLedgerRow | undefined): SettledDay[] {
+  const { covers, uncovers, rows, profileId } = reading
+  const coveredBefore = row?.coveredBefore ?? []
+  const fresh = subtract(subtract(covers, uncovers), coveredBefore)
+  if (fresh.length === 0) return []
+  const covered = subtract(union([...coveredBefore, ...covers]), uncovers)
+  const withRecord = new Set(rows.map(({ localDateMs }) => localDateMs))
+  const days: SettledDay[] = []
+  for (const { startMs, endMs } of fresh) {
+    for (let day = Math.floor(startMs / DAY); day * DAY < endMs; day += 1) {
+      const isFilled = withRecord.has(day * DAY)
+      if (isFilled ? row?.explained : isWhole(covered, day)) days.push({ profileId, day, isFilled })
+    }
+  }
+  return days
+}
+
+const isWhole = (covered: readonly Span[], day: number): boolean =>
+  covered.some(({ startMs, endMs }) => startMs <= day * DAY && endMs >= (day + 1) * DAY)
+
+/** The days without a record in the warehouse, and the days that have a cause although they have a record. */
+async function findEmptyDays(
+  tx: Tx,
+  { name, table, startColumn }: PulledStream,
+  days: readonly SettledDay[],
+): Promise<{ empty: PersonDay[]; filled: PersonDay[] }> {
+  const { rows } = await tx.query<{ n: number; cause: string | null; has_records: boolean }>({
+    name: `find empty days of ${name}`,
+    text: `select i.n::int as n, e.cause, i.is_filled or exists (select from vitalsync.${table} r where r.profile_id = i.profile_id
+          and ${namedSql(tx, 'r.profile_id', '$1')} and r.local_date = i.day and r.gone_at is null
+          and r.${startColumn} >= i.day::timestamp at time zone 'UTC' - interval '14 hours'
+          and r.${startColumn} < i.day::timestamp at time zone 'UTC' + interval '36 hours') as has_records
+      from unnest($1::int8[], $2::date[], $3::bool[]) with ordinality as i(profile_id, day, is_filled, n)
+      left join vitalsync.empty_days e on e.profile_id = i.profile_id and e.stream = $4 and e.local_date = i.day
+        and ${namedSql(tx, 'e.profile_id', '$1')}`,
+    values: [
+      binaryColumn('int8', days, ({ profileId }) => profileId),
+      binaryColumn('date', days, ({ day }) => day * DAY),
+      binaryColumn('bool', days, ({ isFilled }) => isFilled),
+      name,
+    ],
+  })
+  const empty: PersonDay[] = []
+  const filled: PersonDay[] = []
+  for (const { n, cause, has_records } of rows) {
+    const day = days[n - 1]
+    if (!day) continue
+    if (!has_records) empty.push(day)
+    else if (cause !== null && cause !== 'data') filled.push(day)
+  }
+  return { empty, filled }
+}
+
+type ExplainedDay = PersonDay & Explained
+
+async function explainDays(
+  tx: Tx,
+  days: readonly PersonDay[],
+  { stream, needs, nowMs }: { readonly stream: PulledStream; readonly needs: StreamNeeds; readonly nowMs: number },
+): Promise<ExplainedDay[]> {
+  const [around, logs, troubles] = await pipelined<unknown>([
+    readDaysAround(tx, days),
+    readLogDays(tx, days),
+    readTroubles(tx, stream, days),
+  ]).then((found) => found as [Around, Logs, Troubles])
+  return days.map(({ profileId, day }) => {
+    const known = around.get(profileId) ?? new Map<number, DayLogs>()
+    const empty: EmptyDay = {
+      ...{ day, needs, nowMs },
+      around: near(known, day),
+      logs: logs.get(`${profileId} ${day}`) ?? new Map(),
+      eveningBefore: logs.get(`${profileId} ${day - 1}`) ?? new Map(),
+      isWaiting: troubles.get(`${profileId} ${day}`)?.waiting ?? false,
+      isRefused: troubles.get(`${profileId} ${day}`)?.refused ?? false,
+    }
+    return { profileId, day, ...explainEmptyDay(empty) }
+  })
+}
+
+const near = (known: ReadonlyMap<number, DayLogs>, day: number): ReadonlyMap<number, DayLogs> =>
+  new Map([...known].filter(([at]) => at >= day - emptyRules.daysBefore && at <= day + emptyRules.daysAfter))
+
+type Around = ReadonlyMap<string, ReadonlyMap<number, DayLogs>>
+
+async function readDaysAround(tx: Tx, days: readonly PersonDay[]): Promise<Around> {
+  const people = [...Map.groupBy(days, ({ profileId }) => profileId)].map(([profileId, daysOfPerson]) => ({
+    profileId,
+    first: Math.min(...daysOfPerson.map(({ day }) => day)) - emptyRules.daysBefore,
+    last: Math.max(...daysOfPerson.map(({ day }) => day)) + emptyRules.daysAfter,
+  }))
+  const { rows } = await tx.query<{ profile_id: string; day: number; kinds: string; first_ms: number }>({
+    name: 'read days around',
+    text: `select d.profile_id, d.local_date - date '1970-01-01' as day, string_agg(d.kind, ' ') as kinds, ${epochMsSql('min(d.first_at)')} as first_ms
+      from unnest($1::int8[], $2::date[], $3::date[]) as i(profile_id, first_day, last_day)
+      join vitalsync.log_days d on d.profile_id = i.profile_id and d.local_date between i.first_day and i.last_day
+        and ${namedSql(tx, 'd.profile_id', '$1')}
+      group by d.profile_id, d.local_date`,
+    values: [
+      binaryColumn('int8', people, ({ profileId }) => profileId),
+      binaryColumn('date', people, ({ first }) => first * DAY),
+      binaryColumn('date', people, ({ last }) => last * DAY),
+    ],
+  })
+  const around = new Map<string, Map<number, DayLogs>>()
+  for (const { profile_id, day, kinds, first_ms } of rows) {
+    const known = around.get(profile_id) ?? new Map<number, DayLogs>()
+    around.set(profile_id, known.set(day, { kinds: kinds.split(' ') as LogKind[], firstAtMs: first_ms }))
+  }
+  return around
+}
+
+type Logs = ReadonlyMap<string, ReadonlyMap<LogKind, KindOfDay>>
+type LogDayRow = {
+  profile_id: string
+  day: number
+  kind: LogKind
+  minutes: string
+  first_parcel: number
+  last_parcel: number
+  device: string
+  revised: boolean
+}
+
+/** The logs of the days, and of the evenings before. */
+async function readLogDays(tx: Tx, days: readonly PersonDay[]): Promise<Logs> {
+  const { rows } = await tx.query<LogDayRow>({
+    name: 'read log days',
+    text: `select d.profile_id, d.local_date - date '1970-01-01' as day, d.kind, d.minutes::text as minutes, d.device, d.revised,
+        d.first_parcel::float8 as first_parcel, d.last_parcel::float8 as last_parcel
+      from (select profile_id, day from unnest($1::int8[], $2::date[]) as u(profile_id, day)
+        union select profile_id, day - 1 from unnest($1::int8[], $2::date[]) as u(profile_id, day)) i
+      join vitalsync.log_days d on d.profile_id = i.profile_id and d.local_date = i.day and ${namedSql(tx, 'd.profile_id', '$1')}`,
+    values: personDayColumns(days),
+  })
+  const logs = new Map<string, Map<LogKind, KindOfDay>>()
+  for (const row of rows) {
+    const key = `${row.profile_id} ${row.day}`
+    const kinds = logs.get(key) ?? new Map<LogKind, KindOfDay>()
+    const { device, revised: isRevised, first_parcel: firstParcel, last_parcel: lastParcel } = row
+    logs.set(key, kinds.set(row.kind, { minutes: minutesOf(row.minutes), device, isRevised, firstParcel, lastParcel }))
+  }
+  return logs
+}
+
+/** Reads the text of a bit string. */
+function minutesOf(text: string): Uint8Array {
+  const minutes = noMinutes()
+  for (let at = text.indexOf('1'); at >= 0; at = text.indexOf('1', at + 1)) {
+    minutes[at >> 3] = (minutes[at >> 3] ?? 0) | (128 >> (at & 7))
+  }
+  return minutes
+}
+
+type Trouble = { readonly waiting: boolean; readonly refused: boolean }
+type Troubles = ReadonlyMap<string, Trouble>
+
+/** Days with logs that upstream has not accepted. */
+async function readTroubles(tx: Tx, { touchedBy }: PulledStream, days: readonly PersonDay[]): Promise<Troubles> {
+  const touches = (start: string, end: string) =>
+    `${start} < i.day::timestamp at time zone 'UTC' + interval '36 hours' and ${end} >= i.day::timestamp at time zone 'UTC' - interval '14 hours'`
+  const { rows } = await tx.query<PersonDay & Trouble>({
+    name: 'read troubles of days',
+    text: `select i.profile_id as "profileId", i.day - date '1970-01-01' as day,
+        exists (select from vitalsync.parcels o where o.profile_id = i.profile_id and ${namedSql(tx, 'o.profile_id', '$1')}
+          and o.stream = any($3) and ${touches('o.start_at', 'o.last_end_at')}) as waiting,
+        exists (select from vitalsync.quarantine q where q.profile_id = i.profile_id and ${namedSql(tx, 'q.profile_id', '$1')}
+          and q.stream = any($3) and q.direction = 'push' and ${touches('q.start_at', 'q.end_at')}) as refused
+      from unnest($1::int8[], $2::date[]) as i(profile_id, day)`,
+    values: [...personDayColumns(days), Object.keys(touchedBy)],
+  })
+  return new Map(rows.map(({ profileId, day, waiting, refused }) => [`${profileId} ${day}`, { waiting, refused }]))
+}
+
+const personDayColumns = (days: readonly PersonDay[]) => [
+  binaryColumn('int8', days, ({ profileId }) => profileId),
+  binaryColumn('date', days, ({ day }) => day * DAY),
+]
+
+type GivenCause = PersonDay & Omit<Explained, 'cause'> & { readonly cause: Explained['cause'] | 'data' }
+
+/** A cause that has changed keeps the cause before it. A row that has not changed is not written. */
+async function writeCauses(
+  tx: Tx,
+  { name }: PulledStream,
+  { causes, nowMs }: { readonly causes: readonly GivenCause[]; readonly nowMs: number },
+): Promise<void> {
+  const ids = [...new Set(causes.map(({ profileId }) => profileId))]
+  const writing = tx.query({
+    name: 'write empty days',
+    text: `insert into vitalsync.empty_days as e (profile_id, stream, local_date, cause, until_at, evidence, computed_at)
+      select profile_id, $6, day, cause, until_at, evidence::jsonb, $7::timestamptz
+      from unnest($1::int8[], $2::date[], $3::text[], $4::timestamptz[], $5::text[]) as i(profile_id, day, cause, until_at, evidence)
+      on conflict (profile_id, stream, local_date) do update set cause = excluded.cause, until_at = excluded.until_at,
+        evidence = excluded.evidence,
+        computed_at = case when e.cause = excluded.cause then e.computed_at else excluded.computed_at end,
+        former = case when e.cause = excluded.cause then e.former else jsonb_path_query_array(
+          e.former || jsonb_build_object('cause', e.cause, 'since', e.computed_at), '$[last - 7 to last]') end
+      where (e.cause, e.until_at, e.evidence) is distinct from (excluded.cause, excluded.until_at, excluded.evidence)`,
+    values: [
+      ...personDayColumns(causes),
+      binaryColumn('text', causes, ({ cause }) => cause),
+      binaryColumn('timestamptz', causes, ({ untilMs }) => (untilMs === undefined ? null : untilMs * 1000)),
+      binaryColumn('text', causes, ({ evidence }) => JSON.stringify(evidence)),
+      name,
+      new Date(nowMs),
+    ],
+  })
+  const marking = tx.query({
+    name: 'mark explained',
+    text: `update vitalsync.ledger l set explained = true where l.profile_id = any($1::int8[]) and l.stream = $2 and not l.explained`,
+    values: [ids, name],
+  })
+  await pipelined<unknown>([writing, marking])
+}
