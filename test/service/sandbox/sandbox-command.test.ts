@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -170,6 +170,13 @@ describe('vitalsync sandbox', () => {
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(message)
     expect(stderr).not.toMatch(/^\s+at /m)
+  })
+
+  test('people: an export is written into a folder that is made for it', async ({ run, folder }) => {
+    const output = join(folder, 'exports', 'today')
+
+    expect(await run(['people', '--days', '1', '--output', output], {}).ended).toMatchObject({ code: 0 })
+    expect(await readdir(output)).toHaveLength(1)
   })
 
   test('says that a port is taken', async ({ run, serviceUrl }) => {
