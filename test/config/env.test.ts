@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
 import { describeConfig, readConfig } from '../../config/env.ts'
 import { variables } from '../../config/variables.ts'
+import { describeError } from '../../src/app/cli/describe-error.ts'
 import { closestWord } from '../../src/base/text/closest-word.ts'
 import { runProgram } from '../support/run-program.ts'
 
@@ -85,26 +86,33 @@ test('every variable has its wrong values in this test', () => {
 for (const [name, values] of Object.entries(wrong)) {
   const namesIt = new RegExp(`\\b${name} (must|is|Invalid)`)
 
-  test(`${name} wrong: exit code 2, and one message that names it`, async ({ folder }) => {
-    const [value = ''] = values
-    const ended = await runProgram(['migrate'], { cwd: folder, env: { [name]: value } })
-    expect({ value, code: ended.code }).toEqual({ value, code: 2 })
-    expect(ended.stderr).toMatch(/^vitalsync: read configuration: /)
-    expect(ended.stderr).toMatch(namesIt)
-    expect(ended.stderr).toContain('config/example.env')
-    expect(ended.stderr).not.toMatch(/^ +at /m)
-    expect(ended.stdout).toBe('')
+  test.for(values)(`${name}=%s is refused with exit code 2 and one message that names it`, async (value) => {
+    const { text, hint, code } = await describeError(errorOf({ [name]: value }), {})
+    expect({ text, hint, code }).toEqual({
+      text: expect.stringMatching(/^read configuration: /),
+      hint: expect.stringContaining('config/example.env'),
+      code: 2,
+    })
+    expect(text).toMatch(namesIt)
   })
+}
 
-  test.for(values)(`${name}=%s is refused`, (value) => {
-    expect(() => readConfig({ [name]: value })).toThrow(namesIt)
-  })
+function errorOf(environment: Record<string, string>): Error | undefined {
+  try {
+    readConfig(environment)
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
 }
 
 test('all faults are reported at once', async ({ folder }) => {
   const env = { PORT: 'x', LOG_LEVEL: 'loud', QUEU_URL: 'redis://localhost', HISTORY_DAYS: '0' }
   const ended = await runProgram(['worker'], { cwd: folder, env })
-  expect(ended.code).toBe(2)
+  expect([ended.code, ended.stdout]).toEqual([2, ''])
+  expect(ended.stderr).toMatch(/^vitalsync: read configuration: /)
+  expect(ended.stderr).toContain('config/example.env')
+  expect(ended.stderr).not.toMatch(/^ +at /m)
   for (const name of ['PORT must', 'LOG_LEVEL', 'HISTORY_DAYS must', 'did you mean QUEUE_URL?']) {
     expect(ended.stderr).toContain(name)
   }
@@ -127,14 +135,7 @@ test('an engine command without addresses names the missing variables, and the c
   expect(ended.stderr).toContain('vitalsync up')
 })
 
-const faultsOf = (environment: Record<string, string>) => {
-  try {
-    readConfig(environment)
-    return ''
-  } catch (error) {
-    return (error as Error).message
-  }
-}
+const faultsOf = (environment: Record<string, string>) => errorOf(environment)?.message ?? ''
 
 test('a version ignores variables that it does not know, and a new variable is no slip of an older one', () => {
   expect(() => readConfig({ A_SETTING_OF_TOMORROW: '1' })).not.toThrow()
