@@ -22,21 +22,21 @@ export const engineTests = {
   include: ['test/**/*.test.ts'],
   exclude: [...configDefaults.exclude, ...pure],
   globalSetup: ['test/support/test-engines.ts'],
-  setupFiles: ['test/support/processor-time.ts', 'test/support/check-statements.ts'],
+  setupFiles: ['test/support/end-of-file.ts', 'test/support/check-statements.ts'],
   // For the programs that tests start: most of the time that Node takes to load one is compilation.
   env: { NODE_COMPILE_CACHE: `${root}/node_modules/.cache/vitalsync` },
 }
 
-/** No file leaves anything behind that another could see: a process runs several, and loads each module once. */
-const pureProject = { ...shared, include: pure, isolate: false, setupFiles: ['test/support/processor-time.ts'] }
+const pureProject = { ...shared, include: pure, setupFiles: ['test/support/end-of-file.ts'] }
 
 export default defineConfig({
   root,
   cacheDir: `${root}/.vitest/cache`,
   test: {
     projects: [
-      { root, test: { name: 'engines', ...engineTests } },
-      { root, test: { name: 'pure', ...pureProject } },
+      // A process runs several files, and loads each module once: no file leaves anything behind that another could see.
+      { root, test: { name: 'engines', ...engineTests, isolate: false } },
+      { root, test: { name: 'pure', ...pureProject, isolate: false } },
     ],
     reporters: ['default', `${root}/test/support/closing-lines-reporter.ts`],
     sequence: { sequencer: SlowFilesFirst },

@@ -56,7 +56,7 @@ test('a test that fails, a file that cannot be read and one that cannot begin ea
 })
 
 test('a run of many files names the slowest, and those that took the most processor time', async () => {
-  const setup = join(root, 'test/support/processor-time.ts')
+  const setup = join(root, 'test/support/end-of-file.ts')
   const names = Array.from({ length: 11 }, (_, n) => `${n}.test.ts`)
   const files = Object.fromEntries(names.map((name) => [name, `test('a', () => {})`]))
   const slow = `test('a', () => new Promise((done) => setTimeout(done, 1500)))`

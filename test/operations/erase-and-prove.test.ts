@@ -74,7 +74,7 @@ test('the proof is not complete while a row is left here, and names its table', 
 test('an erasure waits, and says so, until a registration under way has ended', async ({ open }) => {
   const line = await open('postgres')
   await line.addProfiles(name)
-  await line.rows(`update vitalsync.profiles set registering_until = now() + interval '300 ms'`)
+  await line.rows(`update vitalsync.profiles set registering_until = now() + interval '2 s'`)
   const said: string[] = []
 
   const proof = await prove(line, { say: (remark) => void said.push(remark) })

@@ -45,6 +45,10 @@ for (const { prototype } of [pg.Pool, pg.Client] as Array<{ prototype: { query: 
     check(given[0] as Statement | undefined)
     return query.apply(this, given)
   }
+  // This module is loaded again for each file of the process, and pg is not.
+  afterAll(() => {
+    prototype.query = query
+  })
 }
 
 afterAll(() => {
