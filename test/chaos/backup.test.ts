@@ -8,10 +8,11 @@ import pg from 'pg'
 import { expect, onTestFinished } from 'vitest'
 import { applyMigrations } from '../../src/base/engines/apply-migrations.ts'
 import { freePort } from '../../src/base/engines/embedded-postgres.ts'
+import { HOUR } from '../../src/base/time/units.ts'
 import { soon } from '../support/fixtures.ts'
 import { needProgram } from '../support/programs.ts'
 import { runProgram } from '../support/run-program.ts'
-import { scoreOf } from '../support/sample-scores.ts'
+import { daysAgoMs, scoreOf } from '../support/sample-scores.ts'
 import { openTestPipeline, test } from '../support/test-pipeline.ts'
 
 const run = promisify(execFile)
@@ -85,7 +86,16 @@ test('a dump that is taken while a worker writes is restored, verified against u
     settings: { CONCURRENCY: '1', WINDOWS_AT_ONCE: '1' },
   })
   onTestFinished(() => line.close())
-  await line.addProfiles(...names)
+  const profileIds = await line.addProfiles(...names)
+  // Older than the wanted history: a push of it makes no window due.
+  const startAtMs = daysAgoMs(2000)
+  const log = { stream: 'data-logs', startAtMs, endAtMs: startAtMs + HOUR } as const
+  await line.pipeline.outbox.add(
+    profileIds.map((profileId, index) => ({
+      ...log,
+      ...{ profileId, itemKey: `log-${index}`, body: JSON.stringify({ id: `log-${index}` }) },
+    })),
+  )
   line.work()
   const { id } = await line.tick('sync')
   const done = async () => (await line.pipeline.runs.get(id))?.done ?? 0
@@ -101,19 +111,44 @@ test('a dump that is taken while a worker writes is restored, verified against u
 
   const settings = { ...line.settings, DATABASE_URL: url('restored'), QUEUE_URL: url('restored') }
   const vitalsync = (...words: string[]) => runProgram(words, { cwd: process.cwd(), env: settings })
-  const coveredOf = async (database: string) =>
-    (await query(url(database), "select 1 from vitalsync.ledger where stream = 'scores' and covered <> '{}'")).length
-  const before = await coveredOf('restored')
-  expect(before).toBeGreaterThan(0)
-  expect(before).toBeLessThanOrEqual(doneAfter + 1)
+  const coveredIn = async (database: string) =>
+    (
+      await query(
+        url(database),
+        `select n.external_id from vitalsync.ledger l join vitalsync.names n on n.id = l.profile_id
+         where l.stream = 'scores' and l.covered <> '{}'`,
+      )
+    ).map((row) => String(row['external_id']))
+  const covered = await coveredIn('restored')
+  expect(covered.length).toBeGreaterThan(0)
+  expect(covered.length).toBeLessThanOrEqual(doneAfter + 1)
   expect((await vitalsync('migrate')).code).toBe(0)
   const verified = await vitalsync('verify', '--sample', '200', '--json')
   expect(JSON.parse(verified.stdout)).toMatchObject({ windowsDiffering: 0 })
   expect(verified.code).toBe(0)
 
+  // The ledger says what must be read again, and that is what a worker reads.
+  const readGaps = async () => {
+    const { stdout } = await vitalsync('gaps', '--stream', 'scores', '--json')
+    return [...new Set(stdout.split('\n').flatMap((text) => (text ? String(JSON.parse(text).externalId) : [])))]
+  }
+  const gaps = await readGaps()
+  expect(gaps).toEqual(expect.arrayContaining(names.filter((name) => !covered.includes(name))))
+  const readBefore = peer.asked('scores').length
+
   expect((await vitalsync('worker', '--drain')).code).toBe(0)
 
-  expect(await coveredOf('restored')).toBe(people)
+  const readAgain = new Set(
+    peer
+      .asked('scores')
+      .slice(readBefore)
+      .map(([externalId]) => externalId),
+  )
+  expect([...readAgain]).toEqual(expect.arrayContaining(gaps))
+  expect(await readGaps()).toEqual([])
+  expect(await coveredIn('restored')).toHaveLength(people)
   const scores = 'select external_id, score_date_time, value from warehouse.scores order by 1, 2'
   expect(await query(url('restored'), scores)).toEqual(await query(url('original'), scores))
+  expect(peer.logs.size).toBe(people)
+  expect(await query(url('restored'), 'select 1 from vitalsync.parcels')).toEqual([])
 })
