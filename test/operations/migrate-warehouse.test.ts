@@ -1,7 +1,5 @@
-import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect } from 'vitest'
 import { pulledStreams } from '../../config/streams.ts'
@@ -9,10 +7,9 @@ import { markedAsOwn } from '../../src/base/connections/own-server.ts'
 import { readMigrations } from '../../src/base/engines/apply-migrations.ts'
 import { migrateWarehouse, migrationsFolder } from '../../src/operations/migrate-warehouse.ts'
 import { test } from '../support/fixtures.ts'
+import { copySources } from '../support/next-version.ts'
 import { runProgram, settingsFor } from '../support/run-program.ts'
 import { openAsCommand, openTestPool } from '../support/test-pool.ts'
-
-const root = fileURLToPath(new URL('../../', import.meta.url))
 
 test('a warehouse that lacks any migration of this version is refused', async ({ warehouseUrl, database }) => {
   await openAsCommand(warehouseUrl)
@@ -60,12 +57,9 @@ test('migrate --check lists what is missing, changes nothing, and ends with 1 wh
   database,
   onTestFinished,
 }) => {
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-next-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  for (const part of ['src', 'jobs', 'config', 'package.json'])
-    await cp(join(root, part), join(folder, part), { recursive: true })
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
-  const check = (url: string, entry = join(folder, 'src/vitalsync.mjs')) =>
+  const { folder, entry: copied, close } = await copySources()
+  onTestFinished(close)
+  const check = (url: string, entry = copied) =>
     runProgram(['migrate', '--check'], { cwd: '/tmp', env: { DATABASE_URL: url }, entry })
   const add = (name: string) => writeFile(join(folder, 'src/pipeline/warehouse/migrations', name), 'select 1')
 

@@ -1,46 +1,13 @@
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
+import { makeNextVersion } from '../support/next-version.ts'
 import { ownQueue } from '../support/own-redis.ts'
 import { isReadOf } from '../support/peer.ts'
 import { type Program, startProgram } from '../support/run-program.ts'
 import { scoreOf } from '../support/sample-scores.ts'
 import { queueKinds, test } from '../support/test-pipeline.ts'
-
-const root = fileURLToPath(new URL('../../', import.meta.url))
-
-/** The made-up next version changes the form of a job, which this version cannot read, and the tables. */
-const changes: ReadonlyArray<readonly [file: string, from: string, to: string]> = [
-  ['src/pipeline/transfer/order.ts', 'JOB_FORM = 1', 'JOB_FORM = 2'],
-  [
-    'jobs/sync-profile.ts',
-    'streams: z.array(z.string()).optional()',
-    `streams: z.array(z.string()).or(z.object({ only: z.array(z.string()) }).transform(({ only }) => only)).optional()`,
-  ],
-  ['jobs/sync.ts', '? {} : { streams }', '? {} : { streams: { only: streams } }'],
-]
-const migration = `
-  create table vitalsync.notes (profile_id bigint not null, note text not null, primary key (profile_id, note));
-  insert into vitalsync.notes select id, 'of the next version' from vitalsync.profiles;
-  alter table vitalsync.items add column note text`
-
-/** The sources of the next version, in a folder of their own. */
-async function makeNextVersion(): Promise<{ folder: string; entry: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-next-'))
-  for (const part of ['src', 'jobs', 'config', 'package.json'])
-    await cp(join(root, part), join(folder, part), { recursive: true })
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
-  for (const [file, from, to] of changes) {
-    const text = await readFile(join(folder, file), 'utf8')
-    expect(text).toContain(from)
-    await writeFile(join(folder, file), text.replace(from, to))
-  }
-  await writeFile(join(folder, 'src/pipeline/warehouse/migrations/9000-notes.sql'), migration)
-  return { folder, entry: join(folder, 'src/vitalsync.mjs') }
-}
 
 const tag = { type: 'event', name: 'coffee', source: 'app', startDateTime: '2026-03-01T08:00:00Z' }
 const names = Array.from({ length: 8 }, (_, index) => `person-${index}`)
@@ -52,7 +19,7 @@ for (const engine of queueKinds) {
     timeout,
   }, async ({ open, peer, skip, onTestFinished }) => {
     const next = await makeNextVersion()
-    onTestFinished(() => rm(next.folder, { recursive: true }))
+    onTestFinished(next.close)
     const line = await open('postgres')
     const queue = await ownQueue(engine, { skip, onTestFinished })
     const env = { ...line.settings, QUEUE_URL: line.settings['DATABASE_URL'] ?? '', ...queue, LOG_LEVEL: 'warn' }
