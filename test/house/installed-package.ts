@@ -1,33 +1,42 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 
 /**
  * Packs the program, installs the tarball into an empty project, type-checks a sample against it and runs it: the client
  * against the sandbox, and the command line.   npm run package
  */
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-const world = await mkdtemp(join(tmpdir(), 'vitalsync-package-'))
-await chmod(world, 0o755) // as root, Postgres runs as nobody and must be able to enter
 /** A registry that cannot be reached fails the check, instead of holding it up. */
-const COMMAND_MAX_MS = 5 * 60_000
-const run = (file: string, words: string[], cwd: string): string =>
+const COMMAND_MAX_MS = 10 * 60_000
+
+/** The environment of a user's shell: without the variables that npm sets for its scripts. How the registry is reached stays as it is. */
+function userEnvironment(nodeFolder?: string): NodeJS.ProcessEnv {
+  const setByNpm = /^npm_(?!config_(registry|cache|cafile|proxy|https_proxy)$)|^NODE_(?!EXTRA_CA_CERTS$)|^INIT_CWD$/
+  const kept = Object.entries(process.env).filter(([name]) => !setByNpm.test(name))
+  // The Node of the machine may be older than the one that runs everything else.
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
+  const path = [...(nodeFolder ? [nodeFolder] : []), ...folders].join(delimiter)
+  return { ...Object.fromEntries(kept), PATH: path, npm_config_update_notifier: 'false', npm_config_loglevel: 'error' }
+}
+
+type Place = { readonly cwd?: string; readonly nodeFolder?: string | undefined }
+
+/** The output of a command, as a user would run it; `nodeFolder` holds the `node` that comes first on their PATH. */
+export const runAsUser = (file: string, words: readonly string[], { cwd = root, nodeFolder }: Place = {}): string =>
   execFileSync(file, words, {
     cwd,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: plainEnvironment(),
+    env: userEnvironment(nodeFolder),
     timeout: COMMAND_MAX_MS,
+    maxBuffer: 64 * 1024 * 1024,
   })
 
-/** The environment of a user's shell: without the variables that npm sets for its scripts. How the registry is reached stays as it is. */
-function plainEnvironment(): NodeJS.ProcessEnv {
-  const toldByNpm = /^npm_(?!config_(registry|cache|cafile|proxy|https_proxy)$)|^NODE_(?!EXTRA_CA_CERTS$)|^INIT_CWD$/
-  const ours = Object.entries(process.env).filter(([name]) => !toldByNpm.test(name))
-  return { ...Object.fromEntries(ours), npm_config_update_notifier: 'false', npm_config_loglevel: 'error' }
-}
+export const npmInstall = ['install', '--no-audit', '--no-fund', '--prefer-offline']
 
 const sample = `
 import { openClient, type ClientRecords } from 'vitalsync/client'
@@ -58,52 +67,86 @@ try {
 }
 `
 
-try {
-  const packed = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', world], root))
-  const [{ filename, size, files }] = Array.isArray(packed) ? packed : Object.values(packed)
-  const stray = files
-    .map(({ path }: { path: string }) => path)
-    .filter((path: string) => /^(test|\.env|\.ci)|fixtures|\.test\./.test(path))
-  if (stray.length > 0) throw new Error(`the tarball holds ${stray.join(', ')}`)
-  console.log(`${filename}: ${files.length} files, ${Math.round(size / 1024)} KB`)
-  const project = join(world, 'project')
-  run('mkdir', [project], world)
-  await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'sample', private: true, type: 'module' }))
-  run('npm', ['install', '--no-audit', '--no-fund', join(world, filename)], project)
-  await writeFile(join(project, 'sample.ts'), sample)
-  const compiler = join(root, 'node_modules/typescript-compiler/bin/tsc')
-  const flags = [
-    '--strict',
-    '--target',
-    'es2024',
-    '--module',
-    'nodenext',
-    '--exactOptionalPropertyTypes',
-    '--types',
-    'node',
+const wanted = [
+  'src/vitalsync.mjs',
+  'dist/src/client.js',
+  'dist/src/client.d.ts',
+  'dist/src/sandbox.js',
+  'dist/src/app/cli.js',
+  'config/alerts.yml',
+  'LICENSE',
+  'README.md',
+  'CHANGELOG.md',
+]
+const stray = /^(test|\.)|fixtures|vitest|\.test\.|(^|\/)\.env$/
+
+/** The path of the tarball. The output of npm is a list, or, from npm 12 on, an object by names. */
+export function packInto(folder: string): string {
+  const [packed] = z
+    .array(z.object({ filename: z.string(), size: z.number(), files: z.array(z.object({ path: z.string() })) }))
+    .parse(Object.values(JSON.parse(runAsUser('npm', ['pack', '--json', '--pack-destination', folder]))))
+  const paths = packed?.files.map(({ path }) => path) ?? []
+  const faults = [
+    ...wanted.filter((path) => !paths.includes(path)).map((path) => `it lacks ${path}`),
+    ...paths.filter((path) => stray.test(path)).map((path) => `it holds ${path}`),
   ]
-  run('npm', ['install', '--no-audit', '--no-fund', '--save-dev', '@types/node@24.19.2'], project)
-  run(process.execPath, [compiler, ...flags, 'sample.ts'], project)
-  const said = run(process.execPath, ['sample.js'], project)
-  if (!/^read moods: there is no such kind\nRetryLater\n\w+ read\n$/.test(said))
-    throw new Error(`the sample said: ${said}`)
-  // The Node of the machine may be older than the one that runs everything else.
-  const plainPath = (process.env['PATH'] ?? '').split(':').filter((folder) => !folder.includes('node_modules'))
-  const importing = `import('vitalsync/client').then(({ openClient }) => console.log(process.version, typeof openClient))
-    .then(() => import('vitalsync/sandbox')).then(({ startSandboxForTests }) => startSandboxForTests({ people: 0 }))
-    .then((sandbox) => sandbox.stop().then(() => console.log('starts')), ({ message }) => console.log(message))`
-  const plainNode = ['-c', `PATH='${plainPath.join(':')}' exec node -e "$1"`, 'sh', importing]
-  const imported = run('sh', plainNode, project).trim()
-  if (!/^v[\d.]+ function\n(starts|start sandbox: it needs Node 24, and this is Node [\d.]+)$/.test(imported))
-    throw new Error(`the imports said: ${imported}`)
-  console.log(`client and sandbox, imported: ${imported.replace('\n', '; ')}`)
-  const version = run('npx', ['vitalsync', '--version'], project).trim()
-  const doctor = run('npx', ['vitalsync', 'doctor'], project)
-  if (!doctor.includes(project)) throw new Error('an installed program keeps its data where one stands')
-  const up = run('npx', ['vitalsync', 'up', '--once', '--profiles', '1'], project)
-  if (!/Synced 1 profile/.test(up)) throw new Error(`up said: ${up}`)
-  const left = await readdir(project)
-  console.log(`vitalsync ${version} works when installed; beside it lie ${left.join(', ')}`)
-} finally {
-  await rm(world, { recursive: true, force: true })
+  if (faults.length > 0) throw new Error(`the package: ${faults.join(', ')}`)
+  console.log(`package: ${packed?.filename}, ${paths.length} files, ${Math.round((packed?.size ?? 0) / 1024)} KB`)
+  return join(folder, packed?.filename ?? '')
+}
+
+const doors = `import('vitalsync/client').then(({ openClient }) => console.log(process.version, typeof openClient))
+  .then(() => import('vitalsync/sandbox')).then(({ startSandboxForTests }) => startSandboxForTests({ people: 0 }))
+  .then((sandbox) => sandbox.stop().then(() => console.log('starts')), ({ message }) => console.log(message))`
+
+function checkTypes(project: string): void {
+  const flags = ['--strict', '--target', 'es2024', '--module', 'nodenext', '--exactOptionalPropertyTypes']
+  const compiler = join(root, 'node_modules/typescript-compiler/bin/tsc')
+  runAsUser('npm', [...npmInstall, '--save-dev', '@types/node@24.19.2'], { cwd: project })
+  runAsUser(process.execPath, [compiler, ...flags, '--types', 'node', 'sample.ts'], { cwd: project })
+  const printed = runAsUser(process.execPath, ['sample.js'], { cwd: project })
+  if (!/^read moods: there is no such kind\nRetryLater\n\w+ read\n$/.test(printed))
+    throw new Error(`the sample printed: ${printed}`)
+  console.log('a sample in TypeScript: type-checked, and run under Node 24')
+}
+
+/** Installs the package into an empty project, and uses client, sandbox and command under the Node of the machine, or that of `nodeFolder`. */
+export async function tryPackage(
+  tarball: string,
+  { nodeFolder, checksTypes }: { readonly nodeFolder?: string; readonly checksTypes: boolean },
+): Promise<void> {
+  const project = await mkdtemp(join(tmpdir(), 'vitalsync-package-'))
+  try {
+    await chmod(project, 0o755) // as root, Postgres runs as nobody and must be able to enter
+    await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'sample', private: true, type: 'module' }))
+    const place = { cwd: project, nodeFolder }
+    runAsUser('npm', [...npmInstall, tarball], place)
+    const imported = runAsUser('node', ['-e', doors], place).trim()
+    if (
+      !/^v24[\d.]+ function\nstarts$|^v[\d.]+ function\nstart sandbox: it needs Node 24, and this is Node [\d.]+$/.test(
+        imported,
+      )
+    )
+      throw new Error(`the imports printed: ${imported}`)
+    const version = runAsUser('npx', ['vitalsync', '--version'], place).trim()
+    const doctor = runAsUser('npx', ['vitalsync', 'doctor'], place)
+    if (!doctor.includes(project)) throw new Error('an installed program keeps its data where one stands')
+    const up = runAsUser('npx', ['vitalsync', 'up', '--once', '--profiles', '1'], place)
+    if (!/Synced 1 profile/.test(up)) throw new Error(`up printed: ${up}`)
+    console.log(`installed: ${imported.replace('\n', '; sandbox: ')}; vitalsync ${version} synced a sample person`)
+    if (!checksTypes) return
+    await writeFile(join(project, 'sample.ts'), sample)
+    checkTypes(project)
+  } finally {
+    await rm(project, { recursive: true, force: true })
+  }
+}
+
+if (import.meta.main) {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-tarball-'))
+  try {
+    await tryPackage(packInto(folder), { checksTypes: true })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 }
