@@ -183,6 +183,13 @@ test('on a phone the navigation shows the view that is open', async ({ visit }) 
   await expect.poll(rightEdge, soon).toBeLessThanOrEqual(360)
 })
 
+test('in a low window the navigation keeps its height, and what is beside the page scrolls', async ({ visit }) => {
+  const page = await visit('/people', { viewport: { width: 1280, height: 420 } })
+  const views = page.getByRole('navigation', { name: 'Views' })
+  await views.waitFor()
+  expect(await views.evaluate((element) => element.scrollHeight - element.clientHeight)).toBe(0)
+})
+
 test('each state of a day can be seen on its ground, light and dark', async ({ visit }) => {
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await visit('/coverage?days=28', { colorScheme })
