@@ -11,6 +11,11 @@ test('the text of a search is the same for every case and composition of every c
   expect(differing).toEqual([])
 })
 
+test('the beginning of a word is in the word, though the last letter of a text has a form of its own', () => {
+  expect(searchTextOf('Σασα')).toContain(searchTextOf('ΣΑΣ'))
+  expect(searchTextOf('Σασα')).toContain(searchTextOf('σας'))
+})
+
 test('it is never so long that the index of names could not hold it', () => {
   const longest = Math.max(
     ...everyCharacter().map((text) => {
