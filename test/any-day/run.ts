@@ -4,6 +4,7 @@
  *   npm run any-day                                                   a day of the list, chosen by today's date
  *   npm run any-day -- --at +40d --zone Pacific/Auckland              this day
  *   npm run any-day -- --at 2028-02-29T12:00 --zone UTC test/service  some of the tests
+ *   node test/any-day/run.ts --program test/browser/pictures.ts       another program than Vitest
  *
  * libfaketime shifts the clock of Vitest, of its workers, of Postgres, of Redis and of every program that a test starts.
  * The shifted clock runs on. The monotonic clock stays as it is: timers and durations are real.
@@ -19,7 +20,7 @@ import { findClockLibrary, forgetTheDead, withoutWaits } from './clock-library.t
 import { dayOfDate, shiftMs } from './days.ts'
 
 const { values, positionals } = parseArgs({
-  options: { at: { type: 'string' }, zone: { type: 'string' } },
+  options: { at: { type: 'string' }, zone: { type: 'string' }, program: { type: 'string' } },
   allowPositionals: true,
 })
 const chosen = dayOfDate(Date.now())
@@ -35,14 +36,17 @@ chmodSync(folder, 0o755) // for Postgres, which does not run as root
 const shifting = withoutWaits(library, join(folder, 'libfaketime.so'))
 const seconds = Math.round(shiftMs(day, Date.now()) / 1000)
 const start = new Date(Date.now() + seconds * 1000).toLocaleString('sv', { timeZone: day.zone })
+const program = values.program ? `--program ${values.program} ` : ''
 process.stdout.write(`The clock shows ${start} in ${day.zone}. The same again:\n`)
-process.stdout.write(`  npm run any-day -- --at ${day.at} --zone ${day.zone} ${positionals.join(' ')}\n`)
+process.stdout.write(`  npm run any-day -- --at ${day.at} --zone ${day.zone} ${program}${positionals.join(' ')}\n`)
 
 // Engines that run already have a clock of their own.
 const { TEST_DATABASE_URL: _, TEST_REDIS_URL: __, SERVICE_URL: ___, ...environment } = process.env
 const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
-const words = ['run', '--config', 'config/vitest.config.ts', ...positionals]
-const child = spawn(process.execPath, [vitest, ...words], {
+const words = values.program
+  ? [values.program, ...positionals]
+  : [vitest, 'run', '--config', 'config/vitest.config.ts', ...positionals]
+const child = spawn(process.execPath, words, {
   stdio: 'inherit',
   env: {
     ...environment,

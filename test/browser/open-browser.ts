@@ -1,35 +1,8 @@
 import AxeBuilder from 'axe-core'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { failIfRequired, noteOf, pathOf } from '../support/programs.ts'
-
-/** CHROMIUM_PATH names a browser elsewhere than on the PATH. */
-const executablePath = process.env['CHROMIUM_PATH'] ?? pathOf('chromium')
-
-/**
- * Under a shifted clock (npm run any-day) the browser keeps the real one, for libfaketime makes its threads spin, and its
- * pages get the shifted time.
- */
-const openBrowser = (): Promise<Browser> =>
-  chromium.launch({
-    executablePath: executablePath ?? '',
-    args: ['--no-sandbox', '--disable-gpu'],
-    env: { ...process.env, LD_PRELOAD: '', NODE_OPTIONS: '' },
-  })
-
-/** The seconds of FAKETIME (`+34560000s`), which libfaketime adds to the clock of this process. */
-const shiftMs = Number.parseInt(process.env['FAKETIME'] ?? '0', 10) * 1000
-
-/** Runs in each page before its own scripts: its dates are those of a clock that is ahead by so much. */
-function shiftDates(aheadMs: number): void {
-  const RealDate = Date
-  globalThis.Date = new Proxy(RealDate, {
-    apply: () => new RealDate(RealDate.now() + aheadMs).toString(),
-    construct: (_, words: [number]) =>
-      words.length > 0 ? new RealDate(...words) : new RealDate(RealDate.now() + aheadMs),
-    get: (target, name) => (name === 'now' ? () => RealDate.now() + aheadMs : Reflect.get(target, name)),
-  })
-}
+import { failIfRequired, noteOf } from '../support/programs.ts'
+import { executablePath, openBrowser, shiftClock } from './shifted-browser.ts'
 
 /** On a busy machine a page may take so long; each wait ends as soon as its moment has come. */
 const WAIT_MAX_MS = 60_000
@@ -38,7 +11,7 @@ const WAIT_MAX_MS = 60_000
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
   context.setDefaultTimeout(WAIT_MAX_MS)
-  if (shiftMs) await context.addInitScript(shiftDates, shiftMs)
+  await shiftClock(context)
   const page = await context.newPage()
   const errors: string[] = []
   page.on('console', (message) => {

@@ -2,13 +2,14 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { pathOf } from '../support/programs.ts'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { startProgram } from '../support/run-program.ts'
+import { openBrowser, shiftClock } from './shifted-browser.ts'
 
 /**
  * Makes all pictures of the documents from a run of the whole product: npm run pictures. With a folder, each of them also dark, as wide
- * as a phone, and in forced colours, for a look: npm run pictures -- /tmp/looks
+ * as a phone, and in forced colours, for a look: npm run pictures -- /tmp/looks. The clock is set to one day (test/any-day), so that a picture
+ * shows the same dates whenever it is made.
  */
 
 const folder = fileURLToPath(new URL('../../docs/pictures/', import.meta.url))
@@ -131,6 +132,7 @@ async function take(browser: Browser, places: Places, { picture, file, options =
   const viewport = { width: 1280, height: picture.height ?? 960 }
   const context = await browser.newContext({ viewport, locale: 'en-GB', timezoneId: 'UTC', ...options })
   context.setDefaultTimeout(WAIT_MAX_MS)
+  await shiftClock(context)
   const page = await context.newPage()
   await picture.show(page, places)
   await page.mouse.move(0, 0)
@@ -167,10 +169,7 @@ async function makeTrouble(home: string, run: (...words: string[]) => Promise<un
 const home = await mkdtemp(join(tmpdir(), 'vitalsync-pictures-'))
 const env = { VITALSYNC_DATA: join(home, 'data'), DASHBOARD_PORT: '0' }
 const up = startProgram(['up'], { cwd: home, env })
-const browser = await chromium.launch({
-  executablePath: pathOf('chromium') ?? '',
-  args: ['--no-sandbox', '--disable-gpu'],
-})
+const browser = await openBrowser()
 try {
   await up.said(/Working by schedule/)
   const addressAfter = (label: string) => new RegExp(`${label}:\\s+(\\S+)`).exec(up.stdout() + up.stderr())?.[1] ?? ''
