@@ -102,3 +102,13 @@ test('a refused sign-in is recorded with its address and the id of its request',
     { who: 'mallory', action: 'sign-in refused', address: '203.0.113.7', requestId: expect.stringMatching(/./) },
   ])
 })
+
+test('each cookie is for requests of the page itself, on plain http too', async ({ page: { app } }) => {
+  const loaded = await app.inject({ url: '/api/session' })
+  const headers = { cookie: cookieOf(loaded.headers) ?? '', 'x-csrf-token': loaded.json().csrf }
+  const payload = { name: 'ada', password: 'secret' }
+  const entered = await app.inject({ method: 'POST', url: '/api/sign-in', headers, payload })
+
+  expect(entered.statusCode).toBe(200)
+  for (const answer of [loaded, entered]) expect(String(answer.headers['set-cookie'])).toMatch(/; SameSite=Strict/)
+})
