@@ -1,5 +1,6 @@
 import { formatCount, formatMinute } from '../base/text/readable.ts'
 import type { DayReport, DayState } from '../pipeline/warehouse/reports/day-report.ts'
+import { causeSentence, causeStep } from './cause-text.ts'
 
 export function reportLines(report: DayReport): string[] {
   const { externalId, stream, localDate, state, reason, rows, settled } = report
@@ -14,7 +15,9 @@ export function reportLines(report: DayReport): string[] {
 export function evidenceLines(report: DayReport): string[] {
   const { readAt, nextReadAt, state, settled, runId, coveredFrom, coveredTo, itemsWaiting, refusals, quarantined } =
     report
+  const { cause, causeEvidence } = report
   return [
+    ...(cause === null ? [] : [`${cause}: ${causeSentence(cause, causeEvidence ?? {})}`]),
     readAt ? `last read ${formatMinute(readAt)} UTC${runId ? `, last run ${runId}` : ''}` : 'never read',
     ...(nextReadAt && !settled && state !== 'refused'
       ? [`read again ${formatMinute(nextReadAt)} UTC at the latest, where a scheduler and a worker run`]
@@ -33,13 +36,16 @@ export function evidenceLines(report: DayReport): string[] {
 }
 
 /** The command that helps, or a text that no action is needed. */
-export function whatToDo({ externalId, stream, localDate, state, itemsWaiting }: DayReport): string {
+export function whatToDo(report: DayReport): string {
+  const { externalId, stream, localDate, state, itemsWaiting, cause, causeEvidence } = report
   if (itemsWaiting > 0) return 'vitalsync sync pushes what waits, and reads the day again'
   const readAgain = `vitalsync backfill --again --from ${localDate} --to ${localDate}T23:59:59Z --profile ${externalId} --stream ${stream}`
   const readSooner = `nothing to do: it is read again automatically. At once: vitalsync sync --profile ${externalId} --stream ${stream}`
   const steps: Readonly<Record<DayState, string>> = {
     data: readSooner,
-    empty: `nothing to do. If it should be there, ask upstream again: ${readAgain}`,
+    empty:
+      (cause && causeStep(cause, causeEvidence ?? {})) ??
+      `nothing to do. If it should be there, ask upstream again: ${readAgain}`,
     unsettled: readSooner,
     never_read: 'vitalsync sync asks for it',
     refused: `vitalsync failures list --profile ${externalId} tells more; vitalsync failures retry asks again now`,

@@ -113,5 +113,27 @@ test('why answers in one line, with the evidence and what to do', async ({ open,
   expect(streams.map((text) => JSON.parse(text).stream)).toHaveLength(8)
   expect(JSON.parse(streams[0] ?? '')).toMatchObject({ stream: 'scores', state: 'unsettled', settled: false, rows: 0 })
 
+  const empty = await why(day(11), '--stream', 'scores')
+  expect(empty.stdout).toMatch(/^scores of ada on .*: empty: it was read, and upstream has nothing for this day$/m)
+  expect(empty.stdout).toMatch(/^ {2}not_through_us: no log of this person passed through us in the days around it$/m)
+  expect(empty.stdout).toMatch(/^ {2}→ look at the sender of this person’s data/m)
+  const gaps = (...words: string[]) => runProgram(['gaps', '--empty', '--stream', 'scores', ...words], program)
+  expect((await gaps()).stdout).toMatch(new RegExp(`^ada +scores +${day(11)} +${day(11)} +not_through_us `, 'm'))
+  const spans = (await gaps('--json')).stdout
+    .trim()
+    .split('\n')
+    .map((text) => JSON.parse(text))
+  expect(spans).toContainEqual({
+    ...{
+      externalId: 'ada',
+      stream: 'scores',
+      startAt: daysAgo(11),
+      endAt: daysAgo(10),
+      reason: 'empty',
+      nextTryAt: null,
+    },
+    ...{ detail: expect.any(String), cause: 'not_through_us', evidence: {} },
+  })
+
   expect(await why('1999-01-01')).toMatchObject({ code: 2, stderr: expect.stringContaining('not wanted') })
 })

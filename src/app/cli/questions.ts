@@ -47,21 +47,22 @@ export function declareWhy(program: Command, cli: CliProcess): void {
     })
 }
 
-type GapsCliOptions = SelectionOptions & { limit: number; all: boolean; json: boolean }
+type GapsCliOptions = SelectionOptions & { limit: number; all: boolean; empty: boolean; json: boolean }
 
 export function declareGaps(program: Command, cli: CliProcess): void {
   withSelectionOptions(program.command('gaps'))
     .description('missing windows with the reasons: never asked, refused; with --all also unsettled, waiting')
     .option('--all', 'also what is merely unsettled, or waits for upstream to derive', false)
+    .option('--empty', 'instead the days that were read and are empty, with the cause of each and its evidence', false)
     .option('--limit <n>', 'how many are shown; with --json all', parsePositive, 100)
     .addOption(jsonOption('print one JSON object a line'))
     .addHelpText(
       'after',
-      examples('vitalsync gaps', 'vitalsync gaps --profile ada --stream scores', 'vitalsync gaps --all'),
+      examples('vitalsync gaps', 'vitalsync gaps --profile ada --stream scores', 'vitalsync gaps --empty'),
     )
-    .action(async ({ json, limit, all, ...options }: GapsCliOptions) => {
+    .action(async ({ json, limit, all, empty, ...options }: GapsCliOptions) => {
       const { runGaps } = await import('../commands/questions/gaps.ts')
-      cli.exit(await runGaps(cli.context({ json }), { ...selectionOf(options), limit, all }))
+      cli.exit(await runGaps(cli.context({ json }), { ...selectionOf(options), limit, all, empty }))
     })
 }
 

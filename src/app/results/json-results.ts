@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { gapReasons } from '../../pipeline/ledger/coverage-gaps.ts'
+import { emptyCauses } from '../../pipeline/ledger/empty-causes.ts'
 import { dayStates } from '../../pipeline/warehouse/reports/day-report.ts'
 import { doctorResult } from './doctor-result.ts'
 import { explanationResult } from './explanation-result.ts'
@@ -105,6 +106,22 @@ const sandboxAddress = {
  * The public shape of the results that `--json` prints, by command. Fields are added, never renamed or removed. A list is
  * printed as one object a line, every other result as one object.
  */
+const causeEvidence = z.strictObject({
+  kinds: z.array(z.string()).optional(),
+  wornMinutes: count.optional(),
+  wornHours: count.optional(),
+  missing: z.array(z.strictObject({ kind: z.string(), last: z.string() })).optional(),
+  before: z.string().optional(),
+  after: z.string().optional(),
+  usualDelayHours: z.number().optional(),
+  expectedAt: z.string().optional(),
+  parcels: z.array(count).optional(),
+  devices: z.array(z.string()).optional(),
+  revised: z.boolean().optional(),
+  waiting: z.boolean().optional(),
+  refused: z.boolean().optional(),
+})
+
 export const jsonResultSchemas = {
   doctor: doctorResult,
   explain: explanationResult,
@@ -159,6 +176,8 @@ export const jsonResultSchemas = {
     localDate: z.string(),
     state: z.enum(dayStates),
     reason: z.string(),
+    cause: z.enum(emptyCauses).nullable(),
+    causeEvidence: causeEvidence.nullable(),
     rows: count,
     settled: z.boolean(),
     readAt: instant.nullable(),
@@ -184,9 +203,11 @@ export const jsonResultSchemas = {
     stream: z.string(),
     startAt: instant,
     endAt: instant,
-    reason: z.enum(gapReasons),
+    reason: z.enum([...gapReasons, 'empty']),
     detail: z.string().nullable(),
     nextTryAt: instant.nullable(),
+    cause: z.enum(emptyCauses).optional(),
+    evidence: causeEvidence.optional(),
   }),
   verify: z.strictObject({
     seed: count,

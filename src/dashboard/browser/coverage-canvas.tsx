@@ -21,6 +21,8 @@ type Cell = { readonly row: number; readonly day: number }
 const stateLetters: Readonly<Record<string, string>> = {
   d: 'data',
   e: 'empty',
+  s: 'empty_sender',
+  f: 'empty_upstream',
   u: 'unsettled',
   n: 'never_read',
   r: 'refused',

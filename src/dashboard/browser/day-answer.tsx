@@ -66,6 +66,9 @@ function Reason({ report, children }: { report: Json<WhyAnswer>[number]; childre
         <Tag tone={report.state === 'refused' || report.state === 'quarantined' ? 'odd' : ''}>
           {report.state.replace('_', ' ')}
         </Tag>{' '}
+        {report.cause !== null && (
+          <Tag tone={report.cause === 'sent_not_derived' ? 'odd' : ''}>{report.cause.replaceAll('_', ' ')}</Tag>
+        )}{' '}
         {report.state === 'data' && shownCount(report.rows, 'record')}
       </p>
       {report.reason !== '' && (

@@ -21,7 +21,7 @@ export const emptyCauses = [
   'not_through_us',
   'unknown',
 ] as const
-type EmptyCause = (typeof emptyCauses)[number]
+export type EmptyCause = (typeof emptyCauses)[number]
 
 /** The figures of the rules. */
 export const emptyRules = {
@@ -80,7 +80,7 @@ export type EmptyDay = {
 }
 
 /** The reasons of a cause. No value of a log. */
-type CauseEvidence = {
+export type CauseEvidence = {
   /** The kinds of logs that touch the day. */
   readonly kinds?: readonly LogKind[]
   /** Minutes in which a log proves wear, and in how many hours they lie. */

@@ -1,19 +1,29 @@
 import { pulledStreams } from '../../../../config/streams.ts'
 import { formatCount, formatMinute, formatNumber } from '../../../base/text/readable.ts'
+import { DAY } from '../../../base/time/units.ts'
+import { causeMeanings, causeSentence } from '../../../operations/cause-text.ts'
 import { profileIdsOf, type Selection, selectedStreams, tellIfNobody } from '../../../operations/select-profiles.ts'
 import { findGaps, type Gap, type GapReason, gapReasons } from '../../../pipeline/ledger/coverage-gaps.ts'
+import { type EmptyCause, emptyCauses } from '../../../pipeline/ledger/empty-causes.ts'
 import type { Pool } from '../../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { readKnownCoverage } from '../../../pipeline/warehouse/reports/coverage-report.ts'
+import { readEmptySpans } from '../../../pipeline/warehouse/reports/empty-spans.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 import { formatTable } from '../../terminal/table.ts'
 import { readWarehouse } from '../../with-pipeline.ts'
 
-type GapsOptions = Selection & { readonly limit: number; readonly all: boolean }
+type GapsOptions = Selection & {
+  readonly limit: number
+  readonly all: boolean
+  /** Days that were read and are empty, with their causes, instead of missing windows. */
+  readonly empty: boolean
+}
 
 const PROFILES_PER_PAGE = 500
 
 /** Prints the missing windows with the reasons, page by page of profiles. */
 export async function runGaps(context: CommandContext, options: GapsOptions): Promise<number> {
+  if (options.empty) return printEmptyDays(context, options)
   const { terminal, signal } = context
   const shown: string[][] = []
   const totals = new Map<string, number>()
@@ -55,6 +65,36 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
   return print(
     terminal,
     `${formatTable(['profile', 'stream', 'from', 'to', 'reason', 'detail'], shown)}${rest}\n\n${formatCount(all, 'gap')}: ${sums}\n${meanings}`,
+  )
+}
+
+async function printEmptyDays({ terminal, signal, ...context }: CommandContext, options: GapsOptions): Promise<number> {
+  const shown: string[][] = []
+  const totals = new Map<EmptyCause, number>()
+  const streams = selectedStreams(pulledStreams, options.streams).map(({ name }) => name)
+  await readWarehouse({ terminal, signal, ...context }, async (pool) => {
+    await tellIfNobody(pool, terminal)
+    const ids = await profileIdsOf(pool, options.profiles)
+    for await (const span of readEmptySpans(pool, { ids, streams })) {
+      signal.throwIfAborted()
+      const { externalId, stream, firstDay, lastDay, days, cause, evidence } = span
+      totals.set(cause, (totals.get(cause) ?? 0) + days)
+      const detail = causeSentence(cause, evidence ?? {})
+      if (terminal.json) {
+        const [startAt, endAt] = [new Date(firstDay), new Date(Date.parse(lastDay) + DAY)]
+        const gap = { externalId, stream, startAt, endAt, reason: 'empty', detail, nextTryAt: null } as const
+        terminal.printJson('gaps', { ...gap, cause, evidence: evidence ?? {} })
+      } else if (shown.length < options.limit) shown.push([externalId, stream, firstDay, lastDay, cause, detail])
+    }
+  })
+  if (terminal.json) return exitCodes.done
+  if (shown.length === 0) return print(terminal, 'No empty days: upstream has something for each day that has settled.')
+  const sums = [...totals].map(([cause, days]) => `${formatNumber(days)} ${cause}`).join(', ')
+  const meanings = emptyCauses.flatMap((cause) => (totals.has(cause) ? [`  ${cause}: ${causeMeanings[cause]}`] : []))
+  const header = ['profile', 'stream', 'first day', 'last day', 'cause', 'evidence of the last day']
+  return print(
+    terminal,
+    `${formatTable(header, shown)}${shown.length === options.limit ? '\n… at most so many lines: --limit, or --json for all' : ''}\n\nEmpty days: ${sums}\n${meanings.join('\n')}`,
   )
 }
 

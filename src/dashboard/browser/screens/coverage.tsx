@@ -17,6 +17,8 @@ const zooms = ['1', '7', '28', '90', '365']
 const states = [
   ['d', 'data', 'data'],
   ['e', 'empty', 'read and empty'],
+  ['s', 'empty_sender', 'empty: too little was sent'],
+  ['f', 'empty_upstream', 'empty: ask upstream'],
   ['u', 'unsettled', 'not settled yet'],
   ['n', 'never_read', 'never read'],
   ['r', 'refused', 'refused'],

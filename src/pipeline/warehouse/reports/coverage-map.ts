@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { MINUTE } from '../../../base/time/units.ts'
+import type { EmptyCause } from '../../ledger/empty-causes.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /**
@@ -23,7 +24,7 @@ type MapSelection = {
 type MapRow = {
   readonly profileId: string
   readonly externalId: string
-  /** A letter a day, as `dayLetters`; a dot where the day is not wanted. */
+  /** A letter a day, as `dayLetters` and `causeLetters`; a dot where the day is not wanted. */
   readonly cells: string
 }
 
@@ -111,11 +112,21 @@ const orderQuery = `
     left join changed c on c.profile_id = l.profile_id
     where l.stream = $1 and p.state <> 'gone' and ($2 = '' or p.external_id like $3 or p.id::text = $2)) found`
 
-const letterCases = Object.entries(dayLetters).map(([state, letter]) => `when '${state}' then '${letter}'`)
+/** Letters of empty days whose cause says who can help: the person and the sender, or upstream. Other empty days keep the letter of their state. */
+const causeLetters: Readonly<Partial<Record<EmptyCause, string>>> = {
+  nothing_sent: 's',
+  sent_late_expected: 's',
+  not_worn: 's',
+  partly_sent: 's',
+  sent_not_derived: 'f',
+}
+
+const causeCases = Object.entries(causeLetters).map(([cause, letter]) => `when cause = '${cause}' then '${letter}'`)
+const letterCases = Object.entries(dayLetters).map(([state, letter]) => `when state = '${state}' then '${letter}'`)
 
 /** The view is asked alone: joined with anything but tables of profiles, a divided warehouse would first collect everybody's days. */
 const cellsQuery = `
-  select external_id as "externalId", $3::date - local_date as "daysAgo", case state ${letterCases.join(' ')} end as letter
+  select external_id as "externalId", $3::date - local_date as "daysAgo", case ${[...causeCases, ...letterCases].join(' ')} end as letter
   from warehouse.days where external_id = any($1) and stream = $2 and local_date between $3::date - $4::int + 1 and $3::date`
 
 type Cell = { readonly externalId: string; readonly daysAgo: number; readonly letter: string }

@@ -1,3 +1,4 @@
+import type { CauseEvidence, EmptyCause } from '../../ledger/empty-causes.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 export const dayStates = [
@@ -21,6 +22,9 @@ export type DayReport = {
   readonly localDate: string
   readonly state: DayState
   readonly reason: string
+  /** Of an empty day: why upstream has nothing, by the logs that were handed in. */
+  readonly cause: EmptyCause | null
+  readonly causeEvidence: CauseEvidence | null
   readonly rows: number
   readonly settled: boolean
   /** The newest reading of the stream, whatever the day. */
@@ -67,7 +71,7 @@ const dayReportQuery = `
       and local_date = $2::date and stream = any($3)
   )
   select d.external_id as "externalId", d.stream, d.local_date::text as "localDate", d.state, coalesce(d.reason, '') as reason,
-    d.rows, d.settled, d.read_at as "readAt", case when p.state = 'active' and isfinite(p.due_at) then p.due_at end as "nextReadAt", lower(s.covered) as "coveredFrom", upper(s.covered) as "coveredTo",
+    d.cause, d.evidence as "causeEvidence", d.rows, d.settled, d.read_at as "readAt", case when p.state = 'active' and isfinite(p.due_at) then p.due_at end as "nextReadAt", lower(s.covered) as "coveredFrom", upper(s.covered) as "coveredTo",
     (select coalesce(sum(o.waiting), 0)::int from vitalsync.parcels o
       where o.profile_id = p.id and o.start_at < upper(c.span) and o.last_end_at >= lower(c.span)) as "itemsWaiting",
     coalesce((select json_agg(json_build_object('status', f.status, 'reason', f.reason, 'attempts', f.attempts,
