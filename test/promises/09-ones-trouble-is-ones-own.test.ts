@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { createFailures } from '../../src/pipeline/warehouse/runs/stored-failures.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
-import { json } from '../support/profile-stub.ts'
+import { json, reasonOfTitle } from '../support/profile-stub.ts'
 import { scoreOf } from '../support/sample-scores.ts'
 import { queueKinds, test } from '../support/test-pipeline.ts'
 
@@ -31,7 +31,7 @@ for (const engine of queueKinds) {
     )
     expect(refusals.length).toBeGreaterThan(0)
     expect(refusals[0]).toMatchObject({ stream: 'scores', status: 400, waits: true })
-    expect(String(refusals[0]?.['reason'])).toContain('no such window')
+    expect(String(refusals[0]?.['reason'])).toContain(reasonOfTitle('no such window'))
     expect(await line.rows('select 1 from vitalsync.failures')).toEqual([])
 
     // The next tick does not read the refused window.

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { isReadOf } from '../support/peer.ts'
-import { json } from '../support/profile-stub.ts'
+import { json, reasonOfTitle } from '../support/profile-stub.ts'
 import { runProgram } from '../support/run-program.ts'
 import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'
 import { type TestPipeline, test } from '../support/test-pipeline.ts'
@@ -107,7 +107,8 @@ test('why answers in one line, with the evidence and what to do', async ({ open,
   expect(odd.stdout).toMatch(
     /^biomarkers of ada on .*: refused: upstream refuses it, and is asked again at .* UTC: call/m,
   )
-  expect(odd.stdout).toMatch(/^ {2}refused since .* UTC, 1 attempt, status 400: .*no such window/m)
+  const reason = reasonOfTitle('no such window')
+  expect(odd.stdout).toMatch(new RegExp(`^ {2}refused since .* UTC, 1 attempt, status 400: .*${reason}`, 'm'))
   const all = await why(day(2), '--json')
   const streams = all.stdout.trim().split('\n')
   expect(streams.map((text) => JSON.parse(text).stream)).toHaveLength(8)
