@@ -15,7 +15,8 @@ const COMMAND_MAX_MS = 10 * 60_000
 
 /** The environment of a user's shell: without the variables that npm sets for its scripts. How the registry is reached stays as it is. */
 function userEnvironment(nodeFolder?: string): NodeJS.ProcessEnv {
-  const setByNpm = /^npm_(?!config_(registry|cache|cafile|proxy|https_proxy)$)|^NODE_(?!(EXTRA_CA_CERTS|AUTH_TOKEN)$)|^INIT_CWD$/
+  const setByNpm =
+    /^npm_(?!config_(registry|cache|cafile|proxy|https_proxy)$)|^NODE_(?!(EXTRA_CA_CERTS|AUTH_TOKEN)$)|^INIT_CWD$/
   const kept = Object.entries(process.env).filter(([name]) => !setByNpm.test(name))
   // The Node of the machine may be older than the one that runs everything else.
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
