@@ -207,14 +207,16 @@ test.for(['0', '1', '1025'])('a warehouse is not divided into %s shards', async 
   expect(await parserMessageOf(['migrate', '--distribute', '--shards', shards])).toContain('from 2 to 1024')
 })
 
-test('and of each command one does as a process, with code 2 and nothing on standard output', { timeout }, async () => {
-  const one = new Map(picky.map((option) => [option.name, option]))
-  await eachOf([...one.values()], async ({ name, command, long }) => {
+test('a process ends with code 2 and writes nothing to standard output, for a command and for one below it', {
+  timeout,
+}, async () => {
+  const below = picky.find(({ name }) => name.includes(' '))
+  for (const { name, command, long } of [picky[0], below].filter((option) => option !== undefined)) {
     const { code, stdout, stderr } = await world.run(...name.split(' '), ...argumentsOf(command), long, 'no such thing')
 
     expect([name, long, code, stdout]).toEqual([name, long, 2, ''])
     expect(stderr).toMatch(wanted(name, long))
-  })
+  }
 })
 
 test('a flag takes no value, and a command no option of another', async () => {

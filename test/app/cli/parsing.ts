@@ -1,12 +1,12 @@
 import { type Command, CommanderError } from 'commander'
 import { commandsOf, tree } from './reference.ts'
 
-/** The parser's message about these words, without running a command; empty when the words are valid. */
+/** All that the parser prints about these words, without running a command; empty when the words are valid. */
 export async function parserMessageOf(words: readonly string[]): Promise<string> {
   let said = ''
   const program = tree()
   const hear = (command: Command) => {
-    command.configureOutput({ writeErr: (text) => (said += text), writeOut: () => undefined })
+    command.configureOutput({ writeErr: (text) => (said += text), writeOut: (text) => (said += text) })
     command.commands.forEach(hear)
   }
   hear(program)
