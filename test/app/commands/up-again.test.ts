@@ -13,12 +13,9 @@ const slowDatabase = /"code":"ETIMEDOUT","msg":"the database did not answer"|"st
 /** The log lines of a start, but for the 503s of a busy machine on which the database took four seconds: they are no fault of the start. */
 const logged = (text: string) => text.split('\n').filter((line) => line.includes('"level"') && !slowDatabase.test(line))
 
-test('a first start loads the sample people, and a second finds everything still there', { timeout }, async ({
-  first: { ended: first, ticks, left, folder: firstFolder },
-  folder,
-  startedBefore,
-  up,
-}) => {
+test('a first start loads the sample people; a second finds everything still there, and Ctrl-C leaves no process and no lock', {
+  timeout,
+}, async ({ first: { ended: first, ticks, left, folder: firstFolder }, folder, startedBefore, up }) => {
   expect(first, first.stderr).toMatchObject({ code: 0, signal: null })
   expect(first.stdout).toMatch(/Synced 8 profiles/)
   expect(first.stdout).toMatch(/scores +[1-9]/)
@@ -32,75 +29,59 @@ test('a first start loads the sample people, and a second finds everything still
   await nothingLeft(firstFolder)
 
   await startedBefore()
-  const ended = await up().ended
-  expect(ended).toMatchObject({ code: 0 })
+  const second = up([])
+  await second.said(isReady)
+  expect(await rowsIn(folder)).toBeGreaterThan(0)
+  second.kill('SIGINT')
+  const ended = await second.ended
+  expect(ended).toMatchObject({ code: 0, signal: null })
   expect(ended.stdout.match(/scores +\S+/)?.[0]).toBe(first.stdout.match(/scores +\S+/)?.[0])
   expect(logged(ended.stderr)).toEqual([])
   await nothingLeft(folder)
 })
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} leaves no process and no lock`, { timeout }, async ({ folder, up, startedBefore }) => {
-    await startedBefore()
-    const program = up([])
-    await program.said(isReady)
-    expect(await rowsIn(folder)).toBeGreaterThan(0)
-    program.kill(signal)
-    expect(await program.ended).toMatchObject({ code: 0, signal: null })
-    expect(logged(program.stderr())).toEqual([])
-    await nothingLeft(folder)
-  })
-}
-
-test('Ctrl-C during a first start leaves no process, and the next start works', { timeout }, async ({ folder, up }) => {
-  const program = up()
-  await program.said(/Postgres is running/)
-  program.kill('SIGINT')
-  expect(await program.ended).toMatchObject({ code: 0, signal: null })
-  await nothingLeft(folder)
-  expect(await up().ended).toMatchObject({ code: 0 })
-})
-
-test('a kill -9 of everything is forgotten by the next start', { timeout }, async ({ folder, up, startedBefore }) => {
-  await startedBefore()
-  const program = up([])
-  await program.said(isReady)
-  const before = await rowsIn(folder)
-  for (const pid of [program.pid, ...(await processesNaming(folder))]) process.kill(pid, 'SIGKILL')
-  await program.ended
-
-  const next = up([])
-  await next.said(isReady)
-  expect(await rowsIn(folder)).toBe(before)
-})
-
-test('a Postgres that outlived its killed parent is taken back', { timeout }, async ({ folder, up, startedBefore }) => {
-  await startedBefore()
-  const program = up([])
-  await program.said(isReady)
-  const before = await rowsIn(folder)
-  program.kill('SIGKILL')
-  await program.ended
-  expect(await processesNaming(folder)).not.toEqual([])
-
-  const next = up([])
-  await next.said(isReady)
-  expect(await rowsIn(folder)).toBe(before)
-  next.kill('SIGTERM')
-  expect(await next.ended).toMatchObject({ code: 0 })
-  await nothingLeft(folder)
-})
-
-test('a kill -9 while Postgres makes its data leaves nothing that a next start trips over', { timeout }, async ({
-  folder,
-  up,
-}) => {
-  const program = up()
-  await program.said(/starting Postgres/)
+test('a kill -9 while Postgres makes its data, and Ctrl-C in the start after it, leave nothing that a next start trips over', {
+  timeout,
+}, async ({ folder, up }) => {
+  const killed = up()
+  await killed.said(/starting Postgres/)
   await expect
     .poll(() => readdir(folder).catch(() => []), { timeout: 120_000, interval: 5 })
     .toContainEqual(expect.stringMatching(/^postgres\.new-\d+$/))
-  program.kill('SIGKILL')
-  await program.ended
+  killed.kill('SIGKILL')
+  await killed.ended
+
+  const interrupted = up()
+  await interrupted.said(/Postgres is running/)
+  interrupted.kill('SIGINT')
+  expect(await interrupted.ended).toMatchObject({ code: 0, signal: null })
+  await nothingLeft(folder)
+
   expect(await up().ended).toMatchObject({ code: 0 })
+})
+
+test('a kill -9 is forgotten by the next start, whether Postgres outlived it or not; SIGTERM leaves no process and no lock', {
+  timeout,
+}, async ({ folder, up, startedBefore }) => {
+  await startedBefore()
+  const alone = up([])
+  await alone.said(isReady)
+  const before = await rowsIn(folder)
+  alone.kill('SIGKILL')
+  await alone.ended
+  expect(await processesNaming(folder)).not.toEqual([])
+
+  const withAll = up([])
+  await withAll.said(isReady)
+  expect(await rowsIn(folder)).toBe(before)
+  for (const pid of [withAll.pid, ...(await processesNaming(folder))]) process.kill(pid, 'SIGKILL')
+  await withAll.ended
+
+  const last = up([])
+  await last.said(isReady)
+  expect(await rowsIn(folder)).toBe(before)
+  last.kill('SIGTERM')
+  expect(await last.ended).toMatchObject({ code: 0, signal: null })
+  expect(logged(last.stderr())).toEqual([])
+  await nothingLeft(folder)
 })

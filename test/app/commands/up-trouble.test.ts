@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { type Program, processesNaming } from '../../support/run-program.ts'
+import { type ProgramEnd, processesNaming } from '../../support/run-program.ts'
 import { isReady, isRoot, nobody, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
 
 test('a taken port is named, with what to do', { timeout }, async ({ folder, up }) => {
@@ -21,33 +21,23 @@ test('a taken port is named, with what to do', { timeout }, async ({ folder, up 
   await nothingLeft(folder)
 })
 
-test('of two starts in one folder one works and the other says so', { timeout }, async ({ folder, up }) => {
-  const both = [up([]), up([])]
-  const loser = await Promise.race(both.map((program) => program.ended))
-  expect(loser.code).toBe(2)
-  expect(loser.stderr).toMatch(/vitalsync runs here already \(process \d+\)/)
-  const winner = both.find((program) => program.stderr() !== loser.stderr) as Program // one of the two it is
-  await winner.said(isReady)
-  expect(await rowsIn(folder)).toBeGreaterThan(0)
-})
-
-test('many starts over the lock of a killed one: one works, nothing is corrupted', { timeout }, async ({
-  folder,
-  up,
-}) => {
+test('many starts over the lock of a killed one: one works, the others say so, nothing is corrupted', {
+  timeout,
+}, async ({ folder, up }) => {
   await mkdir(folder)
   await writeFile(join(folder, 'lock'), '4194304 1')
   const all = Array.from({ length: 4 }, () => up([]))
-  const losers: string[] = []
+  const losers: ProgramEnd[] = []
   const settled = Promise.withResolvers<void>()
   for (const program of all) {
-    program.ended.then(({ stderr }) => {
-      losers.push(stderr)
+    program.ended.then((loser) => {
+      losers.push(loser)
       if (losers.length === 3) settled.resolve()
     })
   }
   await settled.promise
-  for (const stderr of losers) expect(stderr).toMatch(/vitalsync runs here already/)
+  for (const { code, stderr } of losers)
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/vitalsync runs here already \(process \d+\)/)])
   await Promise.any(all.map((program) => program.said(isReady)))
   expect(await rowsIn(folder)).toBeGreaterThan(0)
 })
