@@ -82,13 +82,14 @@ async function addPeople(pool: Pool, people: readonly PlannedPerson[]): Promise<
   const firstDay = people[0]?.days[0]?.day ?? 0
   const names = people.map(({ externalId }) => externalId)
   await profiles.add(names, { wantedFrom: new Date(firstDay * DAY), state: 'active' })
-  return Promise.all(
-    people.map(async (person) => ({
-      person,
-      profileId: (await profiles.findId(person.externalId))?.profileId ?? '',
-      records: recordsOf(person),
-    })),
-  )
+  const ids = await Promise.all(names.map((name) => profiles.findId(name)))
+  const played: Played[] = []
+  for (const [index, person] of people.entries()) {
+    played.push({ person, profileId: ids[index]?.profileId ?? '', records: recordsOf(person) })
+    // To derive takes seconds of this process, and a connection that is not looked after for so long counts as lost.
+    await new Promise(setImmediate)
+  }
+  return played
 }
 
 /** All daily records that upstream derives of a person in the end, without the days from which it fails to derive. */

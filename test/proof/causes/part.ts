@@ -17,7 +17,7 @@ const DAYS = 100
 const PEOPLE_WHOLE = 100
 const PEOPLE_SHORT = planNames.length
 /** The people whose days are in memory together. */
-const PEOPLE_AT_ONCE = 20
+const PEOPLE_AT_ONCE = 10
 const RATE_MIN = 0.99
 /** The first planned day. All days are past: the service's word settles them. */
 const FIRST_DAY = Math.floor(Date.parse('2026-03-02') / DAY)
