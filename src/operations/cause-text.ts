@@ -1,7 +1,7 @@
 import { formatCount } from '../base/text/readable.ts'
 import type { CauseEvidence, EmptyCause } from '../pipeline/ledger/empty-causes.ts'
 
-/** What a cause means, for a list of many days. */
+/** The meaning of each cause, for a list of many days. */
 export const causeMeanings: Readonly<Record<EmptyCause, string>> = {
   nothing_sent: 'no log touches the day, though logs of the person pass through us: was the phone off, or away?',
   sent_late_expected: 'no log yet, and the usual delay of the person has not passed: wait',

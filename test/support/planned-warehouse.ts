@@ -86,7 +86,7 @@ async function addPeople(pool: Pool, people: readonly PlannedPerson[]): Promise<
   const played: Played[] = []
   for (const [index, person] of people.entries()) {
     played.push({ person, profileId: ids[index]?.profileId ?? '', records: recordsOf(person) })
-    // To derive takes seconds of this process, and a connection that is not looked after for so long counts as lost.
+    // A connection that nobody looks after counts as lost, and to derive all people takes seconds.
     await new Promise(setImmediate)
   }
   return played

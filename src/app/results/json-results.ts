@@ -5,7 +5,7 @@ import { dayStates } from '../../pipeline/warehouse/reports/day-report.ts'
 import { doctorResult } from './doctor-result.ts'
 import { explanationResult } from './explanation-result.ts'
 import { entriesImportResult, healthImportResult } from './import-result.ts'
-import { count, instant, share } from './result-fields.ts'
+import { causeEvidence, count, instant, share } from './result-fields.ts'
 import { runResult, statusResult } from './status-result.ts'
 
 /** Spearman's ρ, with its interval where there is one. */
@@ -106,22 +106,6 @@ const sandboxAddress = {
  * The public shape of the results that `--json` prints, by command. Fields are added, never renamed or removed. A list is
  * printed as one object a line, every other result as one object.
  */
-const causeEvidence = z.strictObject({
-  kinds: z.array(z.string()).optional(),
-  wornMinutes: count.optional(),
-  wornHours: count.optional(),
-  missing: z.array(z.strictObject({ kind: z.string(), last: z.string() })).optional(),
-  before: z.string().optional(),
-  after: z.string().optional(),
-  usualDelayHours: z.number().optional(),
-  expectedAt: z.string().optional(),
-  parcels: z.array(count).optional(),
-  devices: z.array(z.string()).optional(),
-  revised: z.boolean().optional(),
-  waiting: z.boolean().optional(),
-  refused: z.boolean().optional(),
-})
-
 export const jsonResultSchemas = {
   doctor: doctorResult,
   explain: explanationResult,

@@ -22,7 +22,7 @@ export type DayReport = {
   readonly localDate: string
   readonly state: DayState
   readonly reason: string
-  /** Of an empty day: why upstream has nothing, by the logs that were handed in. */
+  /** The reason why upstream has nothing, by the logs that were handed in. Null where the day is not empty. */
   readonly cause: EmptyCause | null
   readonly causeEvidence: CauseEvidence | null
   readonly rows: number
