@@ -124,16 +124,16 @@ function printReport(terminal: Terminal, report: ContractReport, changes: readon
     says.join('; ') || specified,
   ])
   terminal.print(`${formatTable(['point', 'result', 'what is so'], rows, terminal.paint)}\n`)
-  for (const point of points.filter(differs)) terminal.print(differenceText(terminal, point))
+  for (const point of points.filter(differs)) terminal.print(deviationText(terminal, point))
   if (changes !== undefined) terminal.print(changesText(terminal, changes))
   if (report.isAuthorized === false) terminal.print('Upstream refuses the credentials: nothing more was asked.')
   else if (people === 0) terminal.print('Nobody was found whose records could be read: name people with --profile.')
   terminal.print(
-    `${formatCount(requests, 'request')} about ${people} people: ${harmful} differences act on correctness, ${harmless} are harmless.`,
+    `${formatCount(requests, 'request')} about ${people} people. Points that differ: ${harmful} act on correctness, ${harmless} are harmless.`,
   )
 }
 
-function differenceText({ paint }: Terminal, { point, state, specified, says, request, setting }: PointReport): string {
+function deviationText({ paint }: Terminal, { point, state, specified, says, request, setting }: PointReport): string {
   const lines = { specification: specified, upstream: says.join('; '), request, setting }
   const shown = Object.entries(lines).flatMap(([name, text]) => (text ? [`    ${name.padEnd(15)}${text}`] : []))
   return [paint(stateShades[state] ?? 'odd', `${point}: ${stateWords[state]}`), ...shown, ''].join('\n')

@@ -5,7 +5,7 @@ import { isJsonObject } from '../../base/text/json.ts'
 import { SECOND } from '../../base/time/units.ts'
 import {
   type ContractPoint,
-  type Difference,
+  type Deviation,
   type Exchange,
   endOf,
   foldedName,
@@ -29,7 +29,7 @@ type ObjectRule = {
 }
 
 /** How an object differs from its fields: one that the client needs is harmful where it is missing, the others are not. */
-export function fieldDifferences(answer: Exchange, rule: ObjectRule): readonly Difference[] {
+export function fieldDeviations(answer: Exchange, rule: ObjectRule): readonly Deviation[] {
   const { required, optional = [], known = [] } = rule
   const { body, question } = answer
   if (!isJsonObject(body)) return [harmful('no JSON object', question)]
@@ -46,7 +46,7 @@ export function fieldDifferences(answer: Exchange, rule: ObjectRule): readonly D
 function onePoint(
   point: Pick<ContractPoint, 'name' | 'specified' | 'setting'>,
   question: (seen: Seen) => Question | undefined,
-  judge: (answer: Exchange) => readonly Difference[],
+  judge: (answer: Exchange) => readonly Deviation[],
 ): ContractPoint {
   return {
     ...point,
@@ -61,8 +61,8 @@ function onePoint(
 }
 
 const expectStatus =
-  (statuses: readonly number[], severity: Difference['severity'] = 'harmful') =>
-  (answer: Exchange): readonly Difference[] =>
+  (statuses: readonly number[], severity: Deviation['severity'] = 'harmful') =>
+  (answer: Exchange): readonly Deviation[] =>
     statuses.includes(answer.status ?? 0)
       ? []
       : [{ severity, says: `it answers ${endOf(answer)}`, question: answer.question }]
@@ -78,7 +78,7 @@ const accountToken = onePoint(
   }),
   (answer) => [
     ...expectStatus([200, 201])(answer),
-    ...(isOk(answer) ? fieldDifferences(answer, { required: ['accountToken'], ...tokenFields }) : []),
+    ...(isOk(answer) ? fieldDeviations(answer, { required: ['accountToken'], ...tokenFields }) : []),
   ],
 )
 
@@ -90,7 +90,7 @@ const search = onePoint(
     const { body, question } = answer
     const differences = [
       ...expectStatus([200])(answer),
-      ...(isOk(answer) ? fieldDifferences(answer, { required: ['items'], optional }) : []),
+      ...(isOk(answer) ? fieldDeviations(answer, { required: ['items'], optional }) : []),
     ]
     const page = isJsonObject(body) ? body['currentPage'] : undefined
     return page === undefined || page === 1
@@ -111,7 +111,7 @@ const profile = onePoint(
   (answer) => [
     ...expectStatus([200])(answer),
     ...(isOk(answer)
-      ? fieldDifferences(answer, {
+      ? fieldDeviations(answer, {
           required: ['externalId'],
           optional: ['profileId', 'createdAtUtc', 'isSampleProfile'],
           known: ['accountId', 'sdkId', 'sdkVersion', 'deviceType', 'dataLastReceivedAtUtc', 'dataSources'],
@@ -266,7 +266,7 @@ const profileTokens: ContractPoint = {
     return answers.flatMap((answer) => [
       ...expectStatus([200, 201])(answer),
       ...(isOk(answer)
-        ? fieldDifferences(answer, { required: ['profileToken'], optional: ['refreshToken', ...tokenFields.optional] })
+        ? fieldDeviations(answer, { required: ['profileToken'], optional: ['refreshToken', ...tokenFields.optional] })
         : []),
     ])
   },

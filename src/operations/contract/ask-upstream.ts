@@ -29,6 +29,8 @@ export type AskOptions = {
 }
 
 export const REQUESTS_MAX = 200
+/** Requests that are kept for undoing what was written. */
+const UNDOING_MAX = 10
 /** Each round asks what the answers of the one before make possible. */
 const ROUNDS_MAX = 20
 const BODY_BYTES_MAX = 16 * 1024 * 1024
@@ -47,7 +49,10 @@ type Session = {
   /** The tokens by whose they are: `account`, or the person. */
   readonly tokens: Map<string, string>
   refreshToken: string
+  /** The bytes of the answers so far, and the limits of both. */
   bytes: number
+  readonly requestsMax: number
+  readonly bytesMax: number
 }
 
 type Asks = (point: ContractPoint) => readonly Question[]
@@ -71,6 +76,8 @@ export async function askUpstream(points: readonly ContractPoint[], options: Ask
     tokens: new Map(),
     refreshToken: '',
     bytes: 0,
+    requestsMax: REQUESTS_MAX - UNDOING_MAX,
+    bytesMax: ALL_BYTES_MAX,
   }
   const seen = seenOf(session, Date.now())
   try {
@@ -95,7 +102,8 @@ function seenOf({ exchanges, people }: Session, startedAtMs: number): Seen {
 /** An interrupted examination undoes what it wrote as well. */
 async function undo(session: Session, points: readonly ContractPoint[], seen: Seen): Promise<void> {
   const options = { ...session.options, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }
-  await askRounds({ ...session, options }, points, (point) => point.undoes?.(seen) ?? [])
+  const limits = { requestsMax: REQUESTS_MAX, bytesMax: Number.POSITIVE_INFINITY }
+  await askRounds({ ...session, ...limits, options }, points, (point) => point.undoes?.(seen) ?? [])
 }
 
 async function askRounds(session: Session, points: readonly ContractPoint[], asksOf: Asks): Promise<void> {
@@ -159,10 +167,10 @@ function peopleIn({ body }: Exchange): readonly string[] {
 }
 
 async function send(session: Session, question: Question): Promise<Exchange> {
-  const { options, transport, exchanges, bytes } = session
+  const { options, transport, exchanges, bytes, requestsMax, bytesMax } = session
   const refuse = (failure: string): Exchange => ({ ...unanswered, question, failure })
-  if (exchanges.size >= REQUESTS_MAX) return refuse('not asked: the limit of requests is reached')
-  if (bytes >= ALL_BYTES_MAX) return refuse('not asked: the answers are too large together')
+  if (exchanges.size >= requestsMax) return refuse('not asked: the limit of requests is reached')
+  if (bytes >= bytesMax) return refuse('not asked: the answers are too large together')
   const externalId = externalIdOf(session, question)
   const path = requestPathOf(question.operation, externalId)
   if (path === undefined) return refuse('not asked: the name of the person cannot stand in a path')
@@ -188,8 +196,11 @@ async function send(session: Session, question: Question): Promise<Exchange> {
     })
     return exchangeOf(session, question, { response, headers })
   } catch (error) {
+    const failed = refuse(error instanceof TransportError ? `no answer (${error.kind})` : 'no answer')
+    // Upstream may have carried out what was interrupted: it is undone with the rest.
+    if (options.signal.aborted) keep(session, failed)
     options.signal.throwIfAborted()
-    return refuse(error instanceof TransportError ? `no answer (${error.kind})` : 'no answer')
+    return failed
   }
 }
 

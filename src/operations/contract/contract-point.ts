@@ -50,7 +50,7 @@ export type Seen = {
 
 /** `harmful`: the pipeline would be wrong about somebody's data, or could not read it. `harmless`: it copes. */
 type Severity = 'harmless' | 'harmful'
-export type Difference = {
+export type Deviation = {
   readonly severity: Severity
   readonly says: string
   readonly question?: Question | undefined
@@ -65,7 +65,7 @@ export type ContractPoint = {
   /** The questions, given the answers so far. Called again after each round, until nothing new is asked. Pure. */
   asks(seen: Seen): readonly Question[]
   /** Pure. Empty: as the specification says. Undefined: the answers do not show it. */
-  judge(seen: Seen): readonly Difference[] | undefined
+  judge(seen: Seen): readonly Deviation[] | undefined
   /** The  setting to change here, where upstream differs. */
   readonly setting?: string
   /** The requests that undo what the point has done upstream; sent at the end, however it came. */
@@ -82,8 +82,8 @@ export function recordsOf(exchange: Exchange | undefined): readonly Fields[] {
 
 export const isOk = ({ status }: Exchange) => status !== undefined && status >= 200 && status < 300
 
-export const harmless = (says: string, question?: Question): Difference => ({ severity: 'harmless', says, question })
-export const harmful = (says: string, question?: Question): Difference => ({ severity: 'harmful', says, question })
+export const harmless = (says: string, question?: Question): Deviation => ({ severity: 'harmless', says, question })
+export const harmful = (says: string, question?: Question): Deviation => ({ severity: 'harmful', says, question })
 
 /** How an answer is named in a sentence. */
 export const endOf = ({ status, failure }: Exchange) => (status === undefined ? (failure ?? 'no answer') : `${status}`)

@@ -1,7 +1,7 @@
 import type { PulledStream } from '../../pipeline/transfer/stream.ts'
 import { accessPoints, accountTokenKey } from './access-points.ts'
 import { type AskOptions, askUpstream, REQUESTS_MAX } from './ask-upstream.ts'
-import { type ContractPoint, type Difference, isOk, type Question, type Seen } from './contract-point.ts'
+import { type ContractPoint, type Deviation, isOk, type Question, type Seen } from './contract-point.ts'
 import { headerPoints } from './header-points.ts'
 import { streamPoints } from './stream-points.ts'
 import { type StreamShape, shapeOfStream } from './stream-shapes.ts'
@@ -76,7 +76,7 @@ function reportOf(point: ContractPoint, seen: Seen): PointReport {
   }
 }
 
-function stateOf(differences: readonly Difference[] | undefined): PointState {
+function stateOf(differences: readonly Deviation[] | undefined): PointState {
   if (differences === undefined) return 'unseen'
   if (differences.length === 0) return 'as specified'
   return differences.some(({ severity }) => severity === 'harmful') ? 'harmful' : 'harmless'

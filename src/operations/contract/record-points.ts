@@ -1,7 +1,7 @@
 import type { Fields, PulledStream } from '../../pipeline/transfer/stream.ts'
 import {
   type ContractPoint,
-  type Difference,
+  type Deviation,
   type Exchange,
   foldedPath,
   harmful,
@@ -18,7 +18,7 @@ type PointOf = (stream: PulledStream) => ContractPoint
 function recordsPoint(
   stream: PulledStream,
   point: Pick<ContractPoint, 'name' | 'specified' | 'setting'>,
-  judge: (records: readonly Fields[], answers: readonly Exchange[]) => readonly Difference[],
+  judge: (records: readonly Fields[], answers: readonly Exchange[]) => readonly Deviation[],
 ): ContractPoint {
   return {
     ...point,
@@ -146,7 +146,7 @@ const orderPoint = (stream: PulledStream): ContractPoint =>
       const starts = periodsOf(stream, answer).map(({ startMs }) => startMs)
       return starts.every((startMs, index) => index === 0 || startMs <= (starts[index - 1] ?? startMs))
     })
-    return isSorted ? [] : [harmless('another order')]
+    return isSorted ? [] : [harmless('another order: of two records with one key the first counts')]
   })
 
 const duplicatesPoint = (stream: PulledStream): ContractPoint =>
@@ -155,7 +155,7 @@ const duplicatesPoint = (stream: PulledStream): ContractPoint =>
       const keys = recordsOf(answer).map((record) => keyOf(stream, record))
       return new Set(keys).size < keys.length
     })
-    return hasTwice ? [harmless('some records twice: the last counts')] : []
+    return hasTwice ? [harmless('some records twice: the first counts')] : []
   })
 
 /** Points about the records of any stream, and those about lists of records. */

@@ -1,7 +1,16 @@
 import type { Span } from '../../base/time/spans.ts'
 import { DAY, HOUR } from '../../base/time/units.ts'
 import type { PulledStream } from '../../pipeline/transfer/stream.ts'
-import { type ContractPoint, type Exchange, endOf, harmful, harmless, recordsOf, type Seen } from './contract-point.ts'
+import {
+  type ContractPoint,
+  type Exchange,
+  endOf,
+  harmful,
+  harmless,
+  isOk,
+  recordsOf,
+  type Seen,
+} from './contract-point.ts'
 import { listPoints, recordPoints } from './record-points.ts'
 import {
   keyOf,
@@ -216,7 +225,26 @@ const repeatPoint = (stream: PulledStream): ContractPoint => ({
   },
 })
 
-const windowPoints = [emptyPoint, pagesPoint, edgesPoint, repeatPoint]
+/** Further than the pipeline ever asks at once. */
+const LONG_WINDOW_MS = 366 * DAY
+
+const longPoint = (stream: PulledStream): ContractPoint => ({
+  name: `${stream.name}: a year at once`,
+  specified: 'answered like any window',
+  requestsMax: 1,
+  asks(seen) {
+    const { endMs } = wholeWindow(stream, seen)
+    const window = { startMs: endMs - LONG_WINDOW_MS, endMs }
+    return seen.people > 0 ? [windowQuestion(stream, { key: 'long', person: 0, window })] : []
+  },
+  judge(seen) {
+    const answer = seen.answer(`${stream.name}/long`)
+    if (answer === undefined) return undefined
+    return isOk(answer) ? [] : [harmless(`it answers ${endOf(answer)}: nobody asks for so much`, answer.question)]
+  },
+})
+
+const windowPoints = [emptyPoint, longPoint, pagesPoint, edgesPoint, repeatPoint]
 
 /** The points of one stream. Each stream of the catalogue has them; those of windows only where it has windows. */
 export function streamPoints(stream: PulledStream): readonly ContractPoint[] {

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../base/text/json.ts'
 import type { Fields, PulledStream } from '../../pipeline/transfer/stream.ts'
 import {
-  type Difference,
+  type Deviation,
   foldedName,
   foldedWord,
   harmful,
@@ -89,7 +89,7 @@ const sortedLists = (map: ReadonlyMap<string, ReadonlySet<string>>) =>
 const jsonTypeOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value)
 
 /** The changes of a stream's records since their shape was saved. A stream without records says nothing. */
-export function changesOfShape(stream: PulledStream, before: StreamShape, now: StreamShape): readonly Difference[] {
+export function changesOfShape(stream: PulledStream, before: StreamShape, now: StreamShape): readonly Deviation[] {
   if (!before.records || !now.records) return []
   const columns = new Set(stream.columns.flatMap(({ from }) => from))
   const came = Object.keys(now.fields).filter((path) => !(path in before.fields))
@@ -107,7 +107,7 @@ export function changesOfShape(stream: PulledStream, before: StreamShape, now: S
   )
   const spelled = newWords.filter((word) => isKnownInOtherCase(word, before))
   const further = newWords.filter((word) => !spelled.includes(word))
-  const listed = (list: readonly string[], make: (says: string) => Difference, says: string) =>
+  const listed = (list: readonly string[], make: (says: string) => Deviation, says: string) =>
     list.length > 0 ? [make(`${says}: ${shortList(list)}`)] : []
   return [
     ...listed(came, harmless, 'fields that came'),

@@ -1,9 +1,9 @@
 import { operations } from '../../base/contract/operations.ts'
 import { isJsonObject } from '../../base/text/json.ts'
-import { fieldDifferences, profileTokenKey } from './access-points.ts'
+import { fieldDeviations, profileTokenKey } from './access-points.ts'
 import {
   type ContractPoint,
-  type Difference,
+  type Deviation,
   type Exchange,
   endOf,
   harmful,
@@ -39,16 +39,16 @@ type Step = {
   /** The step whose answer must have come well. */
   readonly after: string
   readonly question: Omit<Question, 'key' | 'person'>
-  readonly judge: (answer: Exchange) => readonly Difference[]
+  readonly judge: (answer: Exchange) => readonly Deviation[]
 }
 
 const expect =
   (
     statuses: readonly number[],
-    severity: Difference['severity'],
-    further?: (answer: Exchange) => readonly Difference[],
+    severity: Deviation['severity'],
+    further?: (answer: Exchange) => readonly Deviation[],
   ) =>
-  (answer: Exchange): readonly Difference[] =>
+  (answer: Exchange): readonly Deviation[] =>
     statuses.includes(answer.status ?? 0)
       ? (further?.(answer) ?? [])
       : [{ severity, says: `it answers ${endOf(answer)}`, question: answer.question }]
@@ -72,7 +72,7 @@ const steps: readonly Step[] = [
     question: { operation: operations.register, body: ({ externalId }) => ({ externalId }) },
     judge: expect([200, 201], 'harmful', (answer) => [
       ...(answer.status === 201 ? [] : [harmless('200', answer.question)]),
-      ...fieldDifferences(answer, tokenRule),
+      ...fieldDeviations(answer, tokenRule),
     ]),
   },
   {
@@ -89,7 +89,7 @@ const steps: readonly Step[] = [
     specified: '200 with a profile token',
     after: registerKey,
     question: { operation: operations.profileToken, body: ({ externalId }) => ({ externalId }) },
-    judge: expect([200, 201], 'harmful', (answer) => fieldDifferences(answer, tokenRule)),
+    judge: expect([200, 201], 'harmful', (answer) => fieldDeviations(answer, tokenRule)),
   },
   {
     key: 'write/logs',
@@ -175,7 +175,7 @@ const steps: readonly Step[] = [
     specified: '200 with a new profile token and a new refresh token',
     after: 'write/demographics-patch',
     question: { operation: operations.refreshToken, body: ({ refreshToken }) => ({ refreshToken }) },
-    judge: expect([200, 201], 'harmless', (answer) => fieldDifferences(answer, tokenRule)),
+    judge: expect([200, 201], 'harmless', (answer) => fieldDeviations(answer, tokenRule)),
   },
 ]
 

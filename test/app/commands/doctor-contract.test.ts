@@ -18,7 +18,7 @@ test('doctor --contract says its plan before, and as JSON what it found', { time
   const [report] = await checkedIn(world, 'doctor', '--contract')
 
   expect(stderr).toMatch(/^Contract of http.*: at most \d+ requests, one at a time/)
-  expect(stdout).toMatch(/0 differences act on correctness, 0 are harmless\.\n$/)
+  expect(stdout).toMatch(/Points that differ: 0 act on correctness, 0 are harmless\.\n$/)
   expect(code).toBe(0)
   expect(report).toMatchObject({ harmful: 0, harmless: 0, people: 2 })
 })

@@ -1,4 +1,4 @@
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { pulledStreams } from '../../../config/streams.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { HOUR } from '../../../src/base/time/units.ts'
@@ -15,7 +15,7 @@ import {
 } from '../../../src/operations/contract/examine-contract.ts'
 import { driftFaults, type FaultName, plainFaults } from '../../../src/service/sandbox/faults/fault-catalogue.ts'
 import { type Sandbox, startSandbox } from '../../../src/service/start-sandbox.ts'
-import { test as base, within } from '../../support/fixtures.ts'
+import { test as base, soon, within } from '../../support/fixtures.ts'
 
 /** One sandbox for the file: its people's days are derived once. */
 const test = base.extend<{ sandbox: Sandbox }>({
@@ -83,6 +83,21 @@ test('it keeps to its plan, writes only with --write, and leaves no profile behi
     headers: { authorization: `account ${token}` },
   })
   expect(await answer.json()).toMatchObject({ totalCount: 0 })
+})
+
+test('interrupted among the writes, it deletes the profile all the same', async ({ sandbox }) => {
+  sandbox.journal.clear()
+  const interruption = new AbortController()
+  const asked = { upstream: sandbox, people: [], requestsPerSecond: 100, signal: interruption.signal, writes: true }
+  const examined = examineContract(pulledStreams, asked).then(
+    () => 'ended',
+    () => 'interrupted',
+  )
+  await vi.waitUntil(() => sandbox.journal.read().operations.register, soon)
+  interruption.abort()
+
+  expect(await examined).toBe('interrupted')
+  expect(sandbox.journal.read().operations).toMatchObject({ deleteProfiles: { 204: 1 } })
 })
 
 async function accountToken({ url, clientId, clientSecret }: Sandbox): Promise<string> {
