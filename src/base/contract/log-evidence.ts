@@ -98,7 +98,11 @@ export function markMinutes(
     mark(firstDay, 0, 0)
     return
   }
-  const end = Math.ceil((endMs > startMs ? endMs : startMs + SAMPLE_MS) / MINUTE) + offsetMinutes
+  // A sample of the last minutes says nothing about the next day.
+  const end =
+    endMs > startMs
+      ? Math.ceil(endMs / MINUTE) + offsetMinutes
+      : Math.min(first + SAMPLE_MS / MINUTE, (firstDay + 1) * MINUTES_OF_DAY)
   for (let day = firstDay, from = first; from < end; day += 1) {
     const to = Math.min(end, (day + 1) * MINUTES_OF_DAY)
     mark(day, from - day * MINUTES_OF_DAY, to - day * MINUTES_OF_DAY)

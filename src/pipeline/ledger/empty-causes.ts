@@ -2,7 +2,7 @@ import {
   type DayMinutes,
   hasMinute,
   type LogKind,
-  MINUTES_OF_DAY,
+  noMinutes,
   type StreamNeeds,
 } from '../../base/contract/log-evidence.ts'
 import { DAY, HOUR } from '../../base/time/units.ts'
@@ -271,11 +271,14 @@ function nightOf(
 
 /** The minutes that logs of any of these kinds cover, and the hours with such a minute. */
 function countWear(logs: ReadonlyMap<LogKind, KindOfDay>, kinds: readonly LogKind[], { from, to }: Hours): Wear {
-  const known = kinds.flatMap((kind) => logs.get(kind)?.minutes ?? [])
+  const covered = noMinutes()
+  for (const kind of kinds) {
+    for (const [index, bits] of logs.get(kind)?.minutes.entries() ?? []) covered[index] = (covered[index] ?? 0) | bits
+  }
   let minutes = 0
   const hours = new Set<number>()
-  for (let minute = from * 60; minute < Math.min(to * 60, MINUTES_OF_DAY); minute += 1) {
-    if (!known.some((bits) => hasMinute(bits, minute))) continue
+  for (let minute = from * 60; minute < to * 60; minute += 1) {
+    if (!hasMinute(covered, minute)) continue
     minutes += 1
     hours.add(Math.floor(minute / 60))
   }

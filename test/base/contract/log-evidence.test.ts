@@ -51,10 +51,8 @@ test('minutes are those of the local day of the log, cut at its midnight', () =>
     [1, 0, 30],
   ])
   expect(marked('2026-03-02T00:00:00-08:00', '2026-03-02T00:00:30-08:00')).toEqual([[0, 0, 1]])
-  expect(marked('2026-03-02T23:58:00Z', '2026-03-02T23:58:00Z')).toEqual([
-    [0, 1438, 1440],
-    [1, 0, 3],
-  ])
+  expect(marked('2026-03-02T12:00:00Z', '2026-03-02T12:00:00Z')).toEqual([[0, 720, 725]])
+  expect(marked('2026-03-02T23:58:00Z', '2026-03-02T23:58:00Z')).toEqual([[0, 1438, 1440]])
   expect(marked('2026-03-02T00:00:00Z', '2026-03-03T00:00:00Z', { isTimed: false })).toEqual([[0, 0, 0]])
 })
 

@@ -45,7 +45,7 @@ const plannedIn = (matrix: Matrix) => [
 
 export function matrixRows(matrix: Matrix) {
   return {
-    columns: ['planned \\ told', ...emptyCauses],
+    columns: ['planned \\ given', ...emptyCauses],
     rows: plannedIn(matrix).map((planned) => [planned, ...emptyCauses.map((told) => counted(matrix, planned, told))]),
   }
 }

@@ -73,7 +73,7 @@ async function run({ short, seed, print }: ProofOptions): Promise<ProofResult> {
   return {
     holds: isGood && wrong === 0,
     tables: [
-      { title: 'Causes of empty days: planned, and told', ...matrixRows(matrix) },
+      { title: 'Causes of empty days: planned, and given', ...matrixRows(matrix) },
       {
         title: 'How often a cause is right, and found',
         columns: ['cause', 'precision', 'recall'],

@@ -1,4 +1,4 @@
-import { type LogKind, noMinutes, type StreamNeeds } from '../../../base/contract/log-evidence.ts'
+import { type LogKind, noMinutes } from '../../../base/contract/log-evidence.ts'
 import { type Span, subtract, union } from '../../../base/time/spans.ts'
 import { DAY } from '../../../base/time/units.ts'
 import {
@@ -35,9 +35,15 @@ export async function explainEmptyDays(
     const days = readings.flatMap((reading) => settledDays(reading, ledger.get(profileStreamKey(reading))))
     return days.length === 0 ? [] : [{ stream, needs, days }]
   })
-  for (const { stream, needs, days } of explaining) {
-    const { empty, filled } = await findEmptyDays(tx, stream, days)
-    const explained = empty.length === 0 ? [] : await explainDays(tx, empty, { stream, needs, nowMs })
+  const found = await pipelined(explaining.map(({ stream, days }) => findEmptyDays(tx, stream, days)))
+  const evidence = await readEvidence(
+    tx,
+    found.flatMap(({ empty }) => empty),
+    explaining.flatMap(({ stream }) => Object.keys(stream.touchedBy)),
+  )
+  for (const [index, { stream, needs }] of explaining.entries()) {
+    const { empty = [], filled = [] } = found[index] ?? {}
+    const explained = empty.map((day) => ({ ...day, ...explainEmptyDay({ ...evidence(day), needs, nowMs }) }))
     const causes = [...explained, ...filled.map((day) => ({ ...day, cause: 'data' as const, evidence: {} }))]
     if (causes.length > 0) await writeCauses(tx, stream, { causes, nowMs })
   }
@@ -100,30 +106,29 @@ async function findEmptyDays(
   return { empty, filled }
 }
 
-type ExplainedDay = PersonDay & Explained
-
-async function explainDays(
+/** Reads the evidence about these days, once for all streams. */
+async function readEvidence(
   tx: Tx,
   days: readonly PersonDay[],
-  { stream, needs, nowMs }: { readonly stream: PulledStream; readonly needs: StreamNeeds; readonly nowMs: number },
-): Promise<ExplainedDay[]> {
-  const [around, logs, troubles] = await pipelined<unknown>([
-    readDaysAround(tx, days),
-    readLogDays(tx, days),
-    readTroubles(tx, stream, days),
-  ]).then((found) => found as [Around, Logs, Troubles])
-  return days.map(({ profileId, day }) => {
-    const known = around.get(profileId) ?? new Map<number, DayLogs>()
-    const empty: EmptyDay = {
-      ...{ day, needs, nowMs },
-      around: near(known, day),
+  pushed: readonly string[],
+): Promise<(day: PersonDay) => Omit<EmptyDay, 'needs' | 'nowMs'>> {
+  const unique = [...new Map(days.map((day) => [`${day.profileId} ${day.day}`, day])).values()]
+  const reading =
+    unique.length === 0
+      ? []
+      : [readDaysAround(tx, unique), readLogDays(tx, unique), readTroubles(tx, unique, [...new Set(pushed)])]
+  const [around, logs, troubles] = (await pipelined<unknown>(reading)) as [Around, Logs, Troubles]
+  return ({ profileId, day }) => {
+    const trouble = troubles.get(`${profileId} ${day}`)
+    return {
+      day,
+      around: near(around.get(profileId) ?? new Map<number, DayLogs>(), day),
       logs: logs.get(`${profileId} ${day}`) ?? new Map(),
       eveningBefore: logs.get(`${profileId} ${day - 1}`) ?? new Map(),
-      isWaiting: troubles.get(`${profileId} ${day}`)?.waiting ?? false,
-      isRefused: troubles.get(`${profileId} ${day}`)?.refused ?? false,
+      isWaiting: trouble?.waiting ?? false,
+      isRefused: trouble?.refused ?? false,
     }
-    return { profileId, day, ...explainEmptyDay(empty) }
-  })
+  }
 }
 
 const near = (known: ReadonlyMap<number, DayLogs>, day: number): ReadonlyMap<number, DayLogs> =>
@@ -204,7 +209,7 @@ type Trouble = { readonly waiting: boolean; readonly refused: boolean }
 type Troubles = ReadonlyMap<string, Trouble>
 
 /** Days with logs that upstream has not accepted. */
-async function readTroubles(tx: Tx, { touchedBy }: PulledStream, days: readonly PersonDay[]): Promise<Troubles> {
+async function readTroubles(tx: Tx, days: readonly PersonDay[], pushed: readonly string[]): Promise<Troubles> {
   const touches = (start: string, end: string) =>
     `${start} < i.day::timestamp at time zone 'UTC' + interval '36 hours' and ${end} >= i.day::timestamp at time zone 'UTC' - interval '14 hours'`
   const { rows } = await tx.query<PersonDay & Trouble>({
@@ -215,7 +220,7 @@ async function readTroubles(tx: Tx, { touchedBy }: PulledStream, days: readonly 
         exists (select from vitalsync.quarantine q where q.profile_id = i.profile_id and ${namedSql(tx, 'q.profile_id', '$1')}
           and q.stream = any($3) and q.direction = 'push' and ${touches('q.start_at', 'q.end_at')}) as refused
       from unnest($1::int8[], $2::date[]) as i(profile_id, day)`,
-    values: [...personDayColumns(days), Object.keys(touchedBy)],
+    values: [...personDayColumns(days), pushed],
   })
   return new Map(rows.map(({ profileId, day, waiting, refused }) => [`${profileId} ${day}`, { waiting, refused }]))
 }
