@@ -21,6 +21,8 @@ function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error)
   if (error instanceof EngineUnreachable || /^(08|57P0)/.test(state) || socketErrorCodes.has(state)) return true
   if (isSocketGone(error)) return true
+  // The database takes no connections for now. As an error of a statement, the state says nothing about the server.
+  if (state === '55000' && Reflect.get(Object(error), 'severity') === 'FATAL') return true
   // The driver gives no code for a connection that ended during a query, nor for a pool that was closed meanwhile.
   return (
     error instanceof Error &&

@@ -14,6 +14,7 @@ test.each([
   ['the disk of the server is full', withCode('53100')],
   ['a lock was not free in time', withCode('55P03')],
   ['a deadlock', withCode('40P01')],
+  ['the database takes no connections', withCode('55000', { severity: 'FATAL' })],
   ['reported already', new EngineUnreachable('reach Postgres: it does not answer')],
 ])('an outage: %s', (_, error) => {
   expect(isOutage(error)).toBe(true)
@@ -22,6 +23,7 @@ test.each([
 test.each([
   ['a file that is not there', withCode('ENOENT', { syscall: 'open' })],
   ['data that does not fit', withCode('22003')],
+  ['a sequence without a value', withCode('55000', { severity: 'ERROR' })],
   ['a table that is not there', withCode('42P01')],
   ['a fault of ours', new TypeError('undefined is not a function')],
   ['no error', undefined],
