@@ -206,7 +206,7 @@ test('each state of a day can be seen on its ground, light and dark', async ({ v
         return (light + 0.05) / (dark + 0.05)
       })
     })
-    expect(contrasts).toHaveLength(6)
+    expect(contrasts).toHaveLength(8)
     expect(Math.min(...contrasts), colorScheme).toBeGreaterThan(1.4)
   }
 })
