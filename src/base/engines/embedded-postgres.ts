@@ -86,7 +86,9 @@ async function createCluster(
 ): Promise<void> {
   const home = dirname(location.dataFolder)
   const oldDrafts = (await readdir(home)).filter((name) => name.startsWith(DRAFT_PREFIX))
-  for (const name of oldDrafts) await rm(join(home, name), { recursive: true, force: true })
+  // The Postgres of a killed start may still write into its draft: it ends as soon as it misses a file.
+  const removing = { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }
+  for (const name of oldDrafts) await rm(join(home, name), removing)
   const draft = join(home, `${DRAFT_PREFIX}${process.pid}`)
   const passwordFile = join(home, `${DRAFT_PREFIX}${process.pid}.pw`)
   try {

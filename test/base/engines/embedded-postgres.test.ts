@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process'
-import { chmod, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -28,4 +29,23 @@ test('an error of a server whose disk is nearly full is the full disk, and with 
   await rm(filler)
 
   expect(await postgres.faultOf(lost)).toBe(lost)
+})
+
+test('a draft of a killed start, into which Postgres still writes, is in the way of no other start', {
+  timeout,
+}, async ({ onTestFinished }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-draft-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
+  const draft = join(folder, 'postgres.new-1/global')
+  await mkdir(draft, { recursive: true })
+  const writing = 'echo on; n=0; until [ $n = 20000 ]; do n=$((n + 1)); : > "$1/$n" || exit; done 2>/dev/null'
+  const writer = spawn('sh', ['-c', writing, 'sh', draft], { stdio: ['ignore', 'pipe', 'ignore'] })
+  onTestFinished(() => void writer.kill('SIGKILL'))
+  await once(writer.stdout, 'data')
+
+  const postgres = await startPostgres({ folder, throwAway: true })
+  onTestFinished(() => postgres.close())
+
+  expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^postgres\.new-/))
 })
