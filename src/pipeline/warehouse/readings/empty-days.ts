@@ -60,14 +60,15 @@ function settledDays(reading: SettledReading, row: LockedLedgerRow | undefined):
   if (fresh.length === 0) return []
   const covered = subtract(union([...coveredBefore, ...covers]), uncovers)
   const withRecord = new Set(rows.map(({ localDateMs }) => localDateMs))
-  const days: SettledDay[] = []
+  // Two spans may lie in one day, on both sides of what was covered before.
+  const days = new Set<number>()
   for (const { startMs, endMs } of fresh) {
-    for (let day = Math.floor(startMs / DAY); day * DAY < endMs; day += 1) {
-      const isFilled = withRecord.has(day * DAY)
-      if (isFilled ? row?.explained : isWhole(covered, day)) days.push({ profileId, day, isFilled })
-    }
+    for (let day = Math.floor(startMs / DAY); day * DAY < endMs; day += 1) days.add(day)
   }
-  return days
+  return [...days].flatMap((day) => {
+    const isFilled = withRecord.has(day * DAY)
+    return (isFilled ? row?.explained : isWhole(covered, day)) ? [{ profileId, day, isFilled }] : []
+  })
 }
 
 const isWhole = (covered: readonly Span[], day: number): boolean =>

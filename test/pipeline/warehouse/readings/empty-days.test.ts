@@ -182,3 +182,16 @@ test('a day that settles in two readings gets its cause with the second', async 
     { day: '2026-03-02' },
   ])
 })
+
+test('a day of which an hour was settled before gets one cause with the rest', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { writer, startedAtMs: sentAtMs } = warehouse
+  const hour = { startMs: marchMs(2, '12:00:00Z'), endMs: marchMs(2, '13:00:00Z') }
+  await writer.store(scoresReading({ profileId: ada, sentAtMs, records: [], window: hour }))
+
+  await writer.store(scoresReading({ profileId: ada, sentAtMs: sentAtMs + 1, records: [] }))
+
+  expect((await causes(warehouse)).map(({ day, cause }) => [day, cause])).toEqual(
+    ['2026-03-01', '2026-03-02', '2026-03-03', '2026-03-04'].map((day) => [day, 'not_through_us']),
+  )
+})
