@@ -76,7 +76,7 @@ export function evidenceOfLog(fields: Readonly<Record<string, unknown>>): LogEvi
   }
 }
 
-export const MINUTES_OF_DAY = 1440
+const MINUTES_OF_DAY = 1440
 
 /** Which minutes of one local day are covered. The first bit of the first byte is the first minute, as Postgres keeps bits. */
 export type DayMinutes = Uint8Array
