@@ -86,7 +86,10 @@ const ledgerRows = ({ ledger }: ModelProfile, id: string): unknown[][] =>
       ...(reachesBack ? [1] : []),
     ]),
     ...[row.readAtMs, row.pushedToMs, row.tagged],
-    row.suspicions.map(({ startMs, endMs, sentAtMs, lackedHashes }) => [startMs, endMs, sentAtMs, lackedHashes]),
+    row.suspicions.map(({ startMs, endMs, sentAtMs, lackedHashes }) => [
+      ...[startMs, endMs, sentAtMs],
+      lackedHashes.toSorted((a, b) => a - b),
+    ]),
   ])
 
 /** The end up to which coverage has no gap; of what is pushed, up to which nothing waits. */

@@ -3,6 +3,10 @@ import type pg from 'pg'
 const ms = (instant: string) => `(extract(epoch from nullif(${instant}, '-infinity')) * 1000)::float8`
 const pairs = (multirange: string) =>
   `(select json_agg(json_build_array(${ms('lower(r)')}, ${ms('upper(r)')}) order by lower(r)) from unnest(${multirange}) r)`
+/** The hashes that a suspicious reading lacks are a set: they come in no order. */
+const suspicions = `(select json_agg(json_build_array(d->0, d->1, d->2,
+    (select json_agg(h order by h::text::int8) from jsonb_array_elements(d->3) h)) order by n)
+  from jsonb_array_elements(doubts) with ordinality as s(d, n))`
 const list = (fields: string, from: string) => `(select json_agg(json_build_array(${fields})) from ${from})`
 
 const recordsOf = (table: string, columns: { start: string; end: string; value: string }) => `
@@ -25,7 +29,7 @@ const parts: Readonly<Record<string, string>> = {
   ),
   ledger: list(
     `profile_id::text, stream, ${pairs('covered')}, generation, ${pairs('digesting')}, ${ms('touched_at')}, rereads, ${ms('digested_at')},
-     recent, ${ms('read_at')}, ${ms('pushed_to')}, tagged, doubts`,
+     recent, ${ms('read_at')}, ${ms('pushed_to')}, tagged, ${suspicions}`,
     'vitalsync.ledger',
   ),
   checkpoints: list(`external_id, stream, ${ms('checkpoint')}`, 'warehouse.coverage'),
