@@ -21,6 +21,7 @@ export function readResults(): KeptResult[] {
 
 /** A run that does not hold, as one that was cut, replaces none that held. */
 export function writeResult(result: KeptResult): void {
+  mkdirSync(folder, { recursive: true })
   if (!result.holds && readResults().some(({ name, holds }) => holds && name === result.name)) return
   writeFileSync(new URL(`${result.name}.json`, folder), `${JSON.stringify(result, null, 2)}\n`)
 }
