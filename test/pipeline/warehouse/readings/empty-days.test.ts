@@ -183,7 +183,7 @@ test('a day that settles in two readings gets its cause with the second', async 
   ])
 })
 
-test('a day of which an hour was settled before gets one cause with the rest', async ({ warehouse }) => {
+test('a day gets its cause in a single row where an hour of it was settled before', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { writer, startedAtMs: sentAtMs } = warehouse
   const hour = { startMs: marchMs(2, '12:00:00Z'), endMs: marchMs(2, '13:00:00Z') }
