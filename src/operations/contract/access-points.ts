@@ -60,7 +60,7 @@ function onePoint(
   }
 }
 
-const expectStatus =
+export const expectStatus =
   (statuses: readonly number[], severity: Deviation['severity'] = 'harmful') =>
   (answer: Exchange): readonly Deviation[] =>
     statuses.includes(answer.status ?? 0)
@@ -68,6 +68,7 @@ const expectStatus =
       : [{ severity, says: `it answers ${endOf(answer)}`, question: answer.question }]
 
 const tokenFields = { optional: ['expiresIn', 'tokenType'] }
+export const profileTokenRule = { required: ['profileToken'], optional: ['refreshToken', ...tokenFields.optional] }
 
 const accountToken = onePoint(
   { name: 'account token', specified: '200 with accountToken, expiresIn and tokenType' },
@@ -132,7 +133,7 @@ const unknownProfile = onePoint(
 )
 
 const madeUpToken = onePoint(
-  { name: 'a token that is not valid', specified: '401', setting: '' },
+  { name: 'a token that is not valid', specified: '401' },
   () => ({
     key: 'made-up-token',
     operation: operations.searchProfiles,
@@ -265,9 +266,7 @@ const profileTokens: ContractPoint = {
     if (answers.length === 0) return undefined
     return answers.flatMap((answer) => [
       ...expectStatus([200, 201])(answer),
-      ...(isOk(answer)
-        ? fieldDeviations(answer, { required: ['profileToken'], optional: ['refreshToken', ...tokenFields.optional] })
-        : []),
+      ...(isOk(answer) ? fieldDeviations(answer, profileTokenRule) : []),
     ])
   },
 }

@@ -2,7 +2,7 @@ import type { Operation } from '../../base/contract/operations.ts'
 import { isJsonObject } from '../../base/text/json.ts'
 import type { Fields } from '../../pipeline/transfer/stream.ts'
 
-/** Whose name, token and refresh token a question may use. They stay where requests are sent, and in no report. */
+/** Names and secrets that the body of a question may hold. They stay where requests are sent, and in no report. */
 type Secrets = {
   readonly clientId: string
   readonly clientSecret: string
@@ -66,7 +66,7 @@ export type ContractPoint = {
   asks(seen: Seen): readonly Question[]
   /** Pure. Empty: as the specification says. Undefined: the answers do not show it. */
   judge(seen: Seen): readonly Deviation[] | undefined
-  /** The  setting to change here, where upstream differs. */
+  /** The setting to change here, where upstream differs. */
   readonly setting?: string
   /** The requests that undo what the point has done upstream; sent at the end, however it came. */
   undoes?(seen: Seen): readonly Question[]
@@ -105,6 +105,8 @@ export function foldedPath(path: readonly PropertyKey[]): string {
 /** A word of a closed list; a text that may be a value becomes a star. */
 export const foldedWord = (word: string) =>
   /^[A-Za-z%][A-Za-z _/%²0-9-]{0,39}$/.test(word) && !/\d{3}/.test(word) ? word : '*'
+
+export const jsonTypeOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value)
 
 const SHOWN_MAX = 6
 

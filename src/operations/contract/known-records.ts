@@ -10,7 +10,7 @@ import { trendAnswerSchema } from '../../base/contract/trend.ts'
 import type { Fields, PulledStream } from '../../pipeline/transfer/stream.ts'
 import { biomarkerForms } from '../../service/derive/model/biomarker-catalogue.ts'
 import { factorUnits } from '../../service/derive/model/model.ts'
-import { foldedPath, foldedWord } from './contract-point.ts'
+import { foldedPath, foldedWord, jsonTypeOf } from './contract-point.ts'
 
 /** The known shape of a stream's records. */
 type KnownRecords = {
@@ -105,7 +105,7 @@ function misfitsOfIssue(record: Fields, issue: z.core.$ZodIssue): readonly Misfi
   }
   if (issue.code === 'too_big' || issue.code === 'too_small') return [{ what: 'range', path, detail: '' }]
   if (issue.code === 'invalid_format') return [{ what: 'form', path, detail: issue.format }]
-  return [{ what: 'type', path, detail: Array.isArray(value) ? 'list' : typeof value }]
+  return [{ what: 'type', path, detail: jsonTypeOf(value) }]
 }
 
 function kindMisfits({ kinds }: KnownRecords, record: Fields): readonly Misfit[] {

@@ -32,7 +32,7 @@ const answersPoint = (stream: PulledStream): ContractPoint => ({
   specified:
     stream.kind === 'windowed' ? 'a list with 200, or 204; a window as long as ours too' : 'an object with 200, or 204',
   requestsMax: stream.operation.caller === 'profile' ? 2 * PEOPLE_MAX : PEOPLE_MAX,
-  setting: stream.kind === 'windowed' ? `windowMs of ${stream.name} in config/streams.ts` : '',
+  ...(stream.kind === 'windowed' && { setting: `windowMs of ${stream.name} in config/streams.ts` }),
   asks: (seen) => wholeQuestions(stream, seen),
   judge(seen) {
     const answers = wholeAnswers(stream, seen)

@@ -6,11 +6,13 @@ import {
   foldedWord,
   harmful,
   harmless,
+  jsonTypeOf,
   recordsOf,
   type Seen,
   shortList,
 } from './contract-point.ts'
 import { isPersonal } from './known-records.ts'
+import { wholeAnswers } from './stream-answers.ts'
 
 /**
  * The shape of a stream's records, for a comparison another day: names of fields with their JSON types, the words of closed
@@ -40,11 +42,7 @@ const wordFields: readonly string[] = [
 const kindFields: readonly string[] = ['type', 'name']
 
 export function shapeOfStream(stream: PulledStream, seen: Seen): StreamShape {
-  const people = Array.from({ length: seen.people }, (_, person) => person)
-  return shapeOf(
-    stream,
-    people.flatMap((person) => recordsOf(seen.answer(`${stream.name}/whole/${person}`))),
-  )
+  return shapeOf(stream, wholeAnswers(stream, seen).flatMap(recordsOf))
 }
 
 function shapeOf(stream: PulledStream, records: readonly Fields[]): StreamShape {
@@ -85,8 +83,6 @@ const sortedLists = (map: ReadonlyMap<string, ReadonlySet<string>>) =>
   Object.fromEntries(
     [...map].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, found]) => [key, [...found].toSorted()]),
   )
-
-const jsonTypeOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value)
 
 /** The changes of a stream's records since their shape was saved. A stream without records says nothing. */
 export function changesOfShape(stream: PulledStream, before: StreamShape, now: StreamShape): readonly Deviation[] {

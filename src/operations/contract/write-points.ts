@@ -1,6 +1,6 @@
 import { operations } from '../../base/contract/operations.ts'
 import { isJsonObject } from '../../base/text/json.ts'
-import { fieldDeviations, profileTokenKey } from './access-points.ts'
+import { expectStatus, fieldDeviations, profileTokenKey, profileTokenRule } from './access-points.ts'
 import {
   type ContractPoint,
   type Deviation,
@@ -48,10 +48,10 @@ const expect =
     severity: Deviation['severity'],
     further?: (answer: Exchange) => readonly Deviation[],
   ) =>
-  (answer: Exchange): readonly Deviation[] =>
-    statuses.includes(answer.status ?? 0)
-      ? (further?.(answer) ?? [])
-      : [{ severity, says: `it answers ${endOf(answer)}`, question: answer.question }]
+  (answer: Exchange): readonly Deviation[] => {
+    const unexpected = expectStatus(statuses, severity)(answer)
+    return unexpected.length > 0 ? unexpected : (further?.(answer) ?? [])
+  }
 
 const counts = (wanted: Readonly<Record<string, number>>) => (answer: Exchange) => {
   const { body, question } = answer
@@ -59,7 +59,6 @@ const counts = (wanted: Readonly<Record<string, number>>) => (answer: Exchange) 
   return isCounted ? [] : [harmless('no counts, or others: the status says what was accepted', question)]
 }
 
-const tokenRule = { required: ['profileToken'], optional: ['refreshToken', 'expiresIn', 'tokenType'] }
 const registerKey = 'write/register'
 
 /** In the order in which they are sent. Each changes nothing but the profile that the first registers. */
@@ -72,7 +71,7 @@ const steps: readonly Step[] = [
     question: { operation: operations.register, body: ({ externalId }) => ({ externalId }) },
     judge: expect([200, 201], 'harmful', (answer) => [
       ...(answer.status === 201 ? [] : [harmless('200', answer.question)]),
-      ...fieldDeviations(answer, tokenRule),
+      ...fieldDeviations(answer, profileTokenRule),
     ]),
   },
   {
@@ -89,7 +88,7 @@ const steps: readonly Step[] = [
     specified: '200 with a profile token',
     after: registerKey,
     question: { operation: operations.profileToken, body: ({ externalId }) => ({ externalId }) },
-    judge: expect([200, 201], 'harmful', (answer) => fieldDeviations(answer, tokenRule)),
+    judge: expect([200, 201], 'harmful', (answer) => fieldDeviations(answer, profileTokenRule)),
   },
   {
     key: 'write/logs',
@@ -175,7 +174,7 @@ const steps: readonly Step[] = [
     specified: '200 with a new profile token and a new refresh token',
     after: 'write/demographics-patch',
     question: { operation: operations.refreshToken, body: ({ refreshToken }) => ({ refreshToken }) },
-    judge: expect([200, 201], 'harmless', (answer) => fieldDeviations(answer, tokenRule)),
+    judge: expect([200, 201], 'harmless', (answer) => fieldDeviations(answer, profileTokenRule)),
   },
 ]
 
