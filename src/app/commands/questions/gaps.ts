@@ -26,7 +26,7 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
   if (options.empty) return printEmptyDays(context, options)
   const { terminal, signal } = context
   const shown: string[][] = []
-  const totals = new Map<string, number>()
+  const totals = new Map<GapReason, number>()
   let passing = 0
   await readWarehouse(context, async (pool) => {
     await tellIfNobody(pool, terminal)
@@ -56,29 +56,39 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
     return print(terminal, `No gaps: everything that is wanted was read${unsettled}.`)
   }
   const all = [...totals.values()].reduce((sum, n) => sum + n, 0)
-  const sums = [...totals].map(([reason, n]) => `${formatNumber(n)} ${reason}`).join(', ')
-  const rest = all > shown.length ? `\n… and ${formatNumber(all - shown.length)} more: --limit, or --json for all` : ''
-  const meanings = gapReasons
-    .filter((reason) => totals.has(reason))
-    .map((reason) => `  ${reason}: ${reasonMeanings[reason]}`)
-    .join('\n')
+  const table = formatTable(['profile', 'stream', 'from', 'to', 'reason', 'detail'], shown)
+  const meanings = meaningsOf(gapReasons, totals, reasonMeanings)
   return print(
     terminal,
-    `${formatTable(['profile', 'stream', 'from', 'to', 'reason', 'detail'], shown)}${rest}\n\n${formatCount(all, 'gap')}: ${sums}\n${meanings}`,
+    `${table}${restText(all - shown.length)}\n\n${formatCount(all, 'gap')}: ${sumsText(totals)}\n${meanings}`,
   )
 }
 
-async function printEmptyDays({ terminal, signal, ...context }: CommandContext, options: GapsOptions): Promise<number> {
+const restText = (count: number) => (count > 0 ? `\n… and ${formatNumber(count)} more: --limit, or --json for all` : '')
+
+const sumsText = (totals: ReadonlyMap<string, number>) =>
+  [...totals].map(([reason, n]) => `${formatNumber(n)} ${reason}`).join(', ')
+
+const meaningsOf = <Reason extends string>(
+  reasons: readonly Reason[],
+  totals: ReadonlyMap<Reason, number>,
+  meanings: Readonly<Record<Reason, string>>,
+) => reasons.flatMap((reason) => (totals.has(reason) ? [`  ${reason}: ${meanings[reason]}`] : [])).join('\n')
+
+async function printEmptyDays(context: CommandContext, options: GapsOptions): Promise<number> {
+  const { terminal, signal } = context
   const shown: string[][] = []
   const totals = new Map<EmptyCause, number>()
+  let spans = 0
   const streams = selectedStreams(pulledStreams, options.streams).map(({ name }) => name)
-  await readWarehouse({ terminal, signal, ...context }, async (pool) => {
+  await readWarehouse(context, async (pool) => {
     await tellIfNobody(pool, terminal)
     const ids = await profileIdsOf(pool, options.profiles)
     for await (const span of readEmptySpans(pool, { ids, streams })) {
       signal.throwIfAborted()
       const { externalId, stream, firstDay, lastDay, days, cause, evidence } = span
       totals.set(cause, (totals.get(cause) ?? 0) + days)
+      spans += 1
       const detail = causeSentence(cause, evidence ?? {})
       if (terminal.json) {
         const [startAt, endAt] = [new Date(firstDay), new Date(Date.parse(lastDay) + DAY)]
@@ -89,12 +99,11 @@ async function printEmptyDays({ terminal, signal, ...context }: CommandContext, 
   })
   if (terminal.json) return exitCodes.done
   if (shown.length === 0) return print(terminal, 'No empty days: upstream has something for each day that has settled.')
-  const sums = [...totals].map(([cause, days]) => `${formatNumber(days)} ${cause}`).join(', ')
-  const meanings = emptyCauses.flatMap((cause) => (totals.has(cause) ? [`  ${cause}: ${causeMeanings[cause]}`] : []))
   const header = ['profile', 'stream', 'first day', 'last day', 'cause', 'evidence of the last day']
+  const meanings = meaningsOf(emptyCauses, totals, causeMeanings)
   return print(
     terminal,
-    `${formatTable(header, shown)}${shown.length === options.limit ? '\n… at most so many lines: --limit, or --json for all' : ''}\n\nEmpty days: ${sums}\n${meanings.join('\n')}`,
+    `${formatTable(header, shown)}${restText(spans - shown.length)}\n\nEmpty days: ${sumsText(totals)}\n${meanings}`,
   )
 }
 
