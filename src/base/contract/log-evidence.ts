@@ -6,7 +6,7 @@ import { DAY, HOUR, MINUTE } from '../time/units.ts'
  * The kinds of logs, by which an empty day is explained. `zero`: intervals with the value zero, as of a watch on the table: something
  * was sent, and nothing was worn.
  */
-const logKinds = [
+export const logKinds = [
   'steps',
   'movement',
   'heart',

@@ -5,6 +5,7 @@ import {
   noMinutes,
   type StreamNeeds,
 } from '../../base/contract/log-evidence.ts'
+import { dayText } from '../../base/time/local-time.ts'
 import { DAY, HOUR } from '../../base/time/units.ts'
 
 /*
@@ -46,7 +47,7 @@ export const emptyRules = {
   /** The wear of a valid day in the derivation, and enough for certain. */
   validMinutes: 600,
   certainMinutes: 660,
-  /** The shortest night of the derivation is three hours; so long a one is a night for certain. */
+  /** The shortest night of the derivation is three hours; one of this length is a night for certain. */
   certainNightMinutes: 240,
   /** A missing night is the sender's fault only where other logs prove that the device was worn in this many hours of it. */
   nightHoursMin: 4,
@@ -284,5 +285,3 @@ function countWear(logs: ReadonlyMap<LogKind, KindOfDay>, kinds: readonly LogKin
   }
   return { minutes, hours: hours.size }
 }
-
-const dayText = (day: number): string => new Date(day * DAY).toISOString().slice(0, 10)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { pulledStreams } from '../../../config/streams.ts'
-import { coverMinutes, type LogKind, noMinutes } from '../../../src/base/contract/log-evidence.ts'
+import { coverMinutes, type LogKind, logKinds, noMinutes } from '../../../src/base/contract/log-evidence.ts'
 import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import {
   type DayLogs,
@@ -134,23 +134,11 @@ test('the evidence that is looked at is made due again by a push of it', () => {
   }
 })
 
-const kinds: readonly LogKind[] = [
-  'steps',
-  'movement',
-  'heart',
-  'vitals',
-  'sleep',
-  'exercise',
-  'energy',
-  'body',
-  'zero',
-  'other',
-]
 const hours = fc
   .tuple(fc.nat(23), fc.integer({ min: 1, max: 24 }))
   .map(([from, long]) => [from, Math.min(24, from + long)] as const)
 const dayLogs = fc.record({
-  kinds: fc.subarray([...kinds], { minLength: 1 }),
+  kinds: fc.subarray([...logKinds], { minLength: 1 }),
   firstAtMs: fc.integer({ min: (day - 80) * DAY, max: (day + 30) * DAY }),
 })
 const days = fc.uniqueArray(
@@ -160,7 +148,7 @@ const days = fc.uniqueArray(
     maxLength: 60,
   },
 )
-const logsOfDay = fc.dictionary(fc.constantFrom(...kinds), hours, { maxKeys: 6 })
+const logsOfDay = fc.dictionary(fc.constantFrom(...logKinds), hours, { maxKeys: 6 })
 
 test('the cause follows from the evidence alone, not from the order in which it came, and upstream is blamed by enough logs alone', () => {
   fc.assert(
