@@ -71,7 +71,7 @@ test('the palette finds pages, people by name and our id, and runs by their numb
   await input.waitFor({ state: 'detached' })
 })
 
-test('Enter in the palette waits for the places of the text that stands there', async ({ visit }) => {
+test('Enter in the palette waits for the places of the typed text', async ({ visit }) => {
   const page = await visit('/failures')
   await page.getByRole('button', { name: /^Go to/ }).click()
   await page.getByRole('option', { name: /^Quarantine/ }).waitFor()
