@@ -78,16 +78,16 @@ describe('the control routes', () => {
   test('show sample people only, not the people of an import', async ({ world }) => {
     const { appId, appSecret } = world.sandbox
     const headers = { appid: appId, appsecret: appSecret }
-    await world.api('oauth/profile/register/appId', { method: 'POST', headers, body: { externalId: 'ada' } })
+    await world.api('oauth/profile/register/appId', { method: 'POST', headers, body: { externalId: 'imported person' } })
     await world.profileToken(runner)
-    await world.profileToken('ada')
+    await world.profileToken('imported person')
 
-    expect((await world.control('GET', '/ledger/ada')).status).toBe(404)
+    expect((await world.control('GET', '/ledger/imported%20person')).status).toBe(404)
     expect((await world.control('GET', `/ledger/${runner}`)).status).toBe(200)
     const journal = await world.control('GET', '/journal?last=20')
     expect(json(journal).operations.registerByApp).toEqual({ 201: 1 })
     expect(journal.text).toContain(runner)
-    expect(journal.text).not.toContain('ada')
+    expect(journal.text).not.toContain('imported person')
     const [made] = json(await world.control('POST', '/people', { kind: 'newcomer' })).made
     expect((await world.control('GET', `/ledger/${made}`)).status).toBe(200)
   })
