@@ -2,7 +2,7 @@ import { UsageProblem } from '../base/errors.ts'
 import { csvCells, csvRecords } from './formats/csv-records.ts'
 import { type FileLine, splitLines } from './formats/split-lines.ts'
 
-export const fileFormats = ['ndjson', 'csv'] as const
+const fileFormats = ['ndjson', 'csv'] as const
 export type FileFormat = (typeof fileFormats)[number]
 
 /** One entry of a file: its fields, or why it cannot be read. Reading can resume at `end`, the byte after the entry. */

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { externalIdSchema } from '../base/contract/authentication.ts'
+import { textSchema } from '../base/contract/text.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { type FileFormat, fileFormatOf, readEntries } from './file-entries.ts'
 
@@ -30,18 +31,26 @@ export async function* readExternalIds(
     schema: typeof externalIdSchema
     onFault: (line: number, reason: string, text: string) => void
   },
-): AsyncGenerator<string> {
+): AsyncGenerator<NamedPerson> {
   const format = fileFormatOf(file, options.format)
   const bytes = await readBytesFrom(file, 0)
   for await (const entry of readEntries({ bytes, format, begin: { position: 0, line: 0 } })) {
     if ('fault' in entry) options.onFault(entry.line, entry.fault, entry.text)
     else {
       const { data, error } = options.schema.safeParse(entry.fields['externalId'])
-      if (data !== undefined) yield data
-      else options.onFault(entry.line, `externalId ${error?.issues[0]?.message}`, JSON.stringify(entry.fields))
+      const cohort = cohortSchema.safeParse(entry.fields['cohort'] || undefined) // an empty cell
+      const reject = (reason: string) => options.onFault(entry.line, reason, JSON.stringify(entry.fields))
+      if (data === undefined) reject(`externalId ${error?.issues[0]?.message}`)
+      else if (cohort.error) reject(`cohort ${cohort.error.issues[0]?.message}`)
+      else yield { externalId: data, ...(cohort.data ? { cohort: cohort.data } : {}) }
     }
   }
 }
+
+/** A person of a file, with the group of the study that the file names. */
+export type NamedPerson = { readonly externalId: string; readonly cohort?: string }
+
+const cohortSchema = textSchema(100).optional()
 
 const machineFaultCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'ENFILE'])
 

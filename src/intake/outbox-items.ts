@@ -6,6 +6,8 @@ import type { FileEntry, FileFormat } from './file-entries.ts'
 import type { ImportRow, NewItem } from './import-rows.ts'
 
 const instantFields = ['startDateTime', 'endDateTime', 'postDateTime', 'modifiedDateTime']
+/** Beside the fields of a log: when it was handed in, where that was before the import. */
+const HANDED_IN_AT = 'handedInAt'
 const PROPERTIES_COLUMN = 'additionalProperties'
 const PROPERTY_PREFIX = `${PROPERTIES_COLUMN}.`
 
@@ -37,24 +39,31 @@ export async function* fileRows(
 
 /** Makes an outbox item of one entry, or names every fault of the entry, and no value. */
 export function toItem(fields: Fields, options: ItemOptions): ParsedItem | { readonly fault: string } {
-  const { externalId: name, ...rest } = fields
-  const { stream, format } = options
+  const { stream, format, nowMs } = options
+  const { externalId: name, [HANDED_IN_AT]: handedInAt, ...others } = fields
+  const rest = stream.evidenceOf || handedInAt === undefined ? others : { ...others, [HANDED_IN_AT]: handedInAt }
   const { data: externalId, error: nameError } = externalIdSchema.safeParse(name)
   if (externalId === undefined) return { fault: `externalId: ${nameError?.issues[0]?.message}` }
+  const handedInAtMs = stream.evidenceOf ? epochMsOf(handedInAt) : undefined
+  if (stream.evidenceOf && (handedInAt ?? '') !== '' && !(Number(handedInAtMs) <= nowMs))
+    return { fault: `${HANDED_IN_AT}: is no date-time, or later than now` }
   const body = withOffsets(format === 'csv' ? typedCells(stream, rest) : rest, options.completeOffset)
   const { error } = stream.schema.safeParse(body)
   if (error) return { fault: error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ') }
   const strange = stream.strangeType?.(body)
   if (strange) options.onStrangeType?.(strange)
-  return { externalId, item: { stream: stream.name, ...withItemKey(externalId, body, options) } }
+  return { externalId, item: { stream: stream.name, ...withItemKey({ externalId, body, handedInAtMs }, options) } }
 }
 
-function withItemKey(externalId: string, body: Fields, { stream, replace, nowMs }: ItemOptions) {
+type Handed = { readonly externalId: string; readonly body: Fields; readonly handedInAtMs: number | undefined }
+
+function withItemKey({ externalId, body, handedInAtMs }: Handed, { stream, replace, nowMs }: ItemOptions) {
   const startAtMs = epochMsOf(body['startDateTime']) ?? nowMs
   const endAtMs = epochMsOf(body['endDateTime']) ?? startAtMs
   if (stream.kind === 'list') {
     const { itemKey, body: identified } = stream.identify(body, { externalId, startAtMs, endAtMs })
-    const evidence = stream.evidenceOf?.(body)
+    const found = stream.evidenceOf?.(body)
+    const evidence = found && handedInAtMs !== undefined ? { ...found, handedInAtMs } : found
     return { itemKey, body: JSON.stringify(identified), startAtMs, endAtMs, ...(evidence && { evidence }) }
   }
   const mode = replace ? ('put' as const) : ('patch' as const)
@@ -94,7 +103,10 @@ const numberIn = (cell: unknown): unknown => {
 }
 
 /** The columns that a CSV file may have beside externalId. A file with another column is refused: its cells would be lost. */
-export const csvColumnsOf = ({ schema }: PushedStream): string[] => Object.keys(schema.shape)
+export const csvColumnsOf = ({ schema, evidenceOf }: PushedStream): string[] => [
+  ...Object.keys(schema.shape),
+  ...(evidenceOf ? [HANDED_IN_AT] : []),
+]
 
 /** The columns of a file that no item has. */
 export function unknownColumns(stream: PushedStream, columns: readonly string[]): string[] {

@@ -124,3 +124,20 @@ test('each date-time of a log gets an offset when it has none', () => {
 
   for (const name of names) expect(body[name], name).toBe('2026-07-11T08:00:00+02:00')
 })
+
+test('a log carries when it was handed in, which is no field of it; a later time than now, and another text, are faults', () => {
+  const csv = { ...log, value: '61.5', handedInAt: '' }
+
+  expect(itemOf({ ...log, handedInAt: '1970-01-01T00:00:01Z' })).toMatchObject({ evidence: { handedInAtMs: 1000 } })
+  expect(itemOf({ ...log, handedInAt: '1970-01-01T00:00:01Z' }).body).toEqual(itemOf(log).body)
+  expect(itemOf(csv, { format: 'csv' }).evidence).toEqual({ ...itemOf(log).evidence, handedInAtMs: undefined })
+  expect(unknownColumns(options.stream, ['externalId', 'handedInAt'])).toEqual([])
+  for (const handedInAt of ['1970-01-01T00:00:02Z', 'soon', 7])
+    expect(toItem({ ...log, handedInAt }, options)).toEqual({ fault: expect.stringMatching(/^handedInAt: /) })
+  expect(
+    toItem(
+      { externalId: 'ada', handedInAt: '1970-01-01T00:00:01Z', tagId: 'x' },
+      { ...options, stream: pushedByName('tags') },
+    ),
+  ).toHaveProperty('fault')
+})

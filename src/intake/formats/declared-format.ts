@@ -99,6 +99,7 @@ function readRow(
 
 /** The one interpreter of declarations. */
 export function declareRows(origin: Origin, { file, when, frame, fields }: RowDeclaration): DeclaredRows {
+  const [first, ...others] = fields
   return {
     recordsOf(row, place, options) {
       const time = when(row, options)
@@ -106,6 +107,8 @@ export function declareRows(origin: Origin, { file, when, frame, fields }: RowDe
       if ('leftOut' in time) return [{ place, leftOut: time.leftOut }]
       if ('fault' in time) return faultOf(place, time.fault, {})
       const whole = { ...origin, ...time, ...frame?.(row, time) }
+      // Most rows have one field: a list of its records would be copied for nothing.
+      if (first && others.length === 0) return first.recordsOf(row, place, whole)
       return fields.flatMap((field) => field.recordsOf(row, place, whole))
     },
     mapping: fields.flatMap(({ mapping }) =>
@@ -137,7 +140,7 @@ type MeasureOptions = Pick<DraftFrame, 'aggregation'> & {
 
 /** A field with a number in this unit. An empty cell is no record. */
 export const measure = (from: string, to: MeasureName, unit: string, options: MeasureOptions = {}): FieldRule => {
-  const { as = from, of = '', note, zero, ...aggregated } = options
+  const { as = from, of = '', note, zero, aggregation } = options
   return {
     from,
     recordsOf(row, place, frame) {
@@ -145,7 +148,7 @@ export const measure = (from: string, to: MeasureName, unit: string, options: Me
       const value = numberIn(row[from])
       if (Number.isNaN(value)) return faultOf(place, `${from}: is no number`, row)
       if (value === 0 && zero !== undefined) return [{ place, leftOut: zero }]
-      return [measuredRecord(place, { to, unit, value }, { ...frame, ...aggregated })]
+      return [measuredRecord(place, { to, unit, value }, aggregation ? { ...frame, aggregation } : frame)]
     },
     mapping: [{ from: as, to, units: `${unit}${of}`, note }],
   }

@@ -92,7 +92,7 @@ export const garminConnect = declareFormat({
   vendor: 'garmin',
   files: 'the zip of an account’s export, with the zips of FIT files in it',
   checked: 'files of our own writer; its fields against programs that others published',
-  years: 'not known: its fields are those that published programs read',
+  years: 'none, for no published file was read',
   origin: { source: 'Garmin', deviceType: 'watch', recordingMethod: 'automatically_recorded' },
   kinds: [
     {

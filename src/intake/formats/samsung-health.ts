@@ -60,7 +60,7 @@ export const samsungHealth = declareFormat({
   vendor: 'samsung',
   files: 'the folder of its export (Download personal data), or a zip of it',
   checked: 'files of our own writer; its columns against programs that others published',
-  years: 'not known: its columns are those that published programs read',
+  years: 'none, for no published file was read',
   origin: { source: 'Samsung Health', deviceType: 'unknown', recordingMethod: 'automatically_recorded' },
   kinds: [
     table({

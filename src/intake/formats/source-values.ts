@@ -38,13 +38,37 @@ export function measuredRecord(
 ): HealthRecord {
   const conversion = conversionTo(measureOf(to).unit, unit)
   if (!conversion) return { place, fault: 'unit: is not known for this type', text: '' }
-  return { place, draft: { ...frame, dataType: to, value: value * conversion.scale + conversion.shift } }
+  const { start, end } = frame
+  return {
+    place,
+    draft: draftOfOrigin({ dataType: to, value: value * conversion.scale + conversion.shift, start, end }, frame),
+  }
 }
 
 /** A record that lasts from its start to its end: a stage of sleep, a session of exercise. */
-export const lastingRecord = (place: string, dataType: MeasureName | SessionName, frame: DraftFrame): HealthRecord => ({
-  place,
-  draft: { ...frame, dataType, value: (frame.end.atMs - frame.start.atMs) / MINUTE },
+export function lastingRecord(place: string, dataType: MeasureName | SessionName, frame: DraftFrame): HealthRecord {
+  const { start, end } = frame
+  return { place, draft: draftOfOrigin({ dataType, value: (end.atMs - start.atMs) / MINUTE, start, end }, frame) }
+}
+
+/** Writes out the fields: to copy an origin and add fields to the copy costs as much as all else of reading a record. */
+export const draftOfOrigin = (
+  { dataType, value, start, end }: Pick<LogDraft, 'dataType' | 'value' | 'start' | 'end'>,
+  origin: Origin,
+): LogDraft => ({
+  dataType,
+  value,
+  start,
+  end,
+  source: origin.source,
+  deviceType: origin.deviceType,
+  deviceId: origin.deviceId,
+  recordingMethod: origin.recordingMethod,
+  modifiedMs: origin.modifiedMs,
+  periodicity: origin.periodicity,
+  aggregation: origin.aggregation,
+  ownId: origin.ownId,
+  properties: origin.properties,
 })
 
 /** `Functional Strength Training` is `exercise_session_functional_strength_training`. */

@@ -175,3 +175,18 @@ test('the copy that SQLite reads is gone when the import ends, also of a broken 
 
   expect([whole.logs.length, broken.rejects.length, left]).toEqual([1, 1, []])
 })
+
+test('a session without stages is a time in bed, and what the person entered counts and is marked', async () => {
+  const { logs } = await importOne(
+    await databaseOf(`
+      create table sleep_session_record_table (row_id integer primary key, start_time, end_time, start_zone_offset, recording_method);
+      insert into sleep_session_record_table values
+        (1, ${at}, ${at + 25_920_000}, 0, 2), (2, ${at + 86_400_000}, ${at + 112_320_000}, 0, 3);`),
+    options,
+  )
+
+  expect(logs.map(({ dataType, value, recordingMethod }) => [dataType, value, recordingMethod])).toEqual([
+    ['sleep_stage_in_bed', 432, 'automatically_recorded'],
+    ['sleep_stage_in_bed', 432, 'manual_entry'],
+  ])
+})

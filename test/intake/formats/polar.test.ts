@@ -113,3 +113,15 @@ test('a session is placed by its own offset, else by the zone, and is one by its
   ])
   expect(rejects.map(({ reason }) => reason)).toEqual(['a session whose offset is none'])
 })
+
+test('a night without states is a time in bed, and a state that is unknown stays unknown', async () => {
+  const without = await importOne(night(), options)
+  const unknown = await importOne(night(['PT0S', 'UNKNOWN']), options)
+  const stagesOf = ({ logs }: typeof without) => logs.map(({ dataType, value }) => [dataType, value])
+
+  expect(stagesOf(without)).toEqual([['sleep_stage_in_bed', 120]])
+  expect(stagesOf(unknown)).toEqual([
+    ['sleep_stage_in_bed', 120],
+    ['sleep_stage_unknown', 120],
+  ])
+})

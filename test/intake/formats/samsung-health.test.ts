@@ -66,3 +66,14 @@ test('a night is one log and its stages are theirs; the days’ sums of steps ar
   expect(rejects.map(({ reason }) => reason)).toEqual(['stage: is not known'])
   expect(unread).toMatchObject([{ files: 1, isLeftOut: true }])
 })
+
+test('a night without stages is a time in bed, and no stage is made up', async () => {
+  const file = table(
+    'shealth.sleep',
+    'com.samsung.health.sleep.start_time,com.samsung.health.sleep.end_time,com.samsung.health.sleep.time_offset,com.samsung.health.sleep.datauuid',
+    '2026-07-01 22:00:00.000,2026-07-02 05:12:00.000,UTC+0200,night,',
+  )
+  const { logs } = await importOne(file, options)
+
+  expect(logs.map(({ dataType, value }) => [dataType, value])).toEqual([['sleep_stage_in_bed', 432]])
+})

@@ -12,7 +12,8 @@ const fields = ['name', 'manufacturer', 'model', 'hardware'] as const
  */
 export function createDeviceParser(): (text: string | undefined, source: string) => AppleDevice {
   const known = new Map<string, AppleDevice>()
-  return (text = '', source) => {
+  let last: { readonly text: string; readonly source: string; readonly device: AppleDevice } | undefined
+  const find = (text: string, source: string): AppleDevice => {
     const description = text.slice(0, TEXT_MAX).replace(/HKDevice: 0x[0-9a-f]+/i, '')
     const key = `${description}|${source}`
     const before = known.get(key)
@@ -21,6 +22,11 @@ export function createDeviceParser(): (text: string | undefined, source: string)
     const device = deviceOf(description, source)
     known.set(key, device)
     return device
+  }
+  // Neighbouring records are mostly of one device.
+  return (text = '', source) => {
+    if (last?.text !== text || last.source !== source) last = { text, source, device: find(text, source) }
+    return last.device
   }
 }
 

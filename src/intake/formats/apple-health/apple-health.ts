@@ -13,7 +13,8 @@ type Attributes = Readonly<Record<string, string>>
 /** An element whose children are still to come. */
 type OpenElement = {
   readonly attributes: Attributes
-  readonly metadata: Map<string, string>
+  /** Most records have none. */
+  metadata: Map<string, string> | undefined
   readonly sums: Attributes[]
 }
 
@@ -63,7 +64,7 @@ function createCollector() {
   }
   return {
     open(name: string, attributes: Attributes) {
-      if (name === 'Record' || name === 'Workout') current = { attributes, metadata: new Map(), sums: [] }
+      if (name === 'Record' || name === 'Workout') current = { attributes, metadata: undefined, sums: [] }
       else if (name === 'MetadataEntry') keepMetadata(current, attributes)
       else if (name === 'WorkoutStatistics' && (current?.sums.length ?? CHILDREN_MAX) < CHILDREN_MAX)
         current?.sums.push(attributes)
@@ -83,11 +84,12 @@ function createCollector() {
   }
 }
 
-const noElement: OpenElement = { attributes: {}, metadata: new Map(), sums: [] }
+const noElement: OpenElement = { attributes: {}, metadata: undefined, sums: [] }
 
 function keepMetadata(element: OpenElement | undefined, { key, value }: Attributes): void {
-  if (element && key !== undefined && value !== undefined && element.metadata.size < CHILDREN_MAX)
-    element.metadata.set(key, value)
+  if (!element || key === undefined || value === undefined) return
+  element.metadata ??= new Map()
+  if (element.metadata.size < CHILDREN_MAX) element.metadata.set(key, value)
 }
 
 type SourceOutcome = { draft: LogDraft } | { leftOut: string } | { fault: string; text: string }
@@ -124,8 +126,8 @@ const ALARM_MS = 10 * MINUTE
  */
 function isScheduledNight({ attributes, metadata }: OpenElement): boolean {
   const [bedtime, alarm] = [
-    metadata.get('_HKPrivateSleepAlarmUserSetBedtime'),
-    metadata.get('_HKPrivateSleepAlarmUserWakeTime'),
+    metadata?.get('_HKPrivateSleepAlarmUserSetBedtime'),
+    metadata?.get('_HKPrivateSleepAlarmUserWakeTime'),
   ]
   const [start, end] = [parseAppleInstant(attributes['startDate']), parseAppleInstant(attributes['endDate'])]
   const [planned, rung] = [parseAppleInstant(bedtime), parseAppleInstant(alarm)]
@@ -178,7 +180,8 @@ function draftOf(element: OpenElement, deviceOf: DeviceOf, { dataType, value, pr
   const start = parseAppleInstant(startDate)
   const end = endDate === startDate ? start : parseAppleInstant(endDate)
   if (!start || !end) return faultOf('startDate or endDate: is no date-time with an offset', element)
-  const source = sourceName?.replace(/\s+/g, ' ').trim() || 'unknown'
+  const source = sourceName === undefined ? 'unknown' : plainName(sourceName)
+  const { deviceType, deviceId } = deviceOf(device, source)
   return {
     draft: {
       dataType,
@@ -186,12 +189,26 @@ function draftOf(element: OpenElement, deviceOf: DeviceOf, { dataType, value, pr
       start,
       end,
       source,
-      ...deviceOf(device, source),
-      recordingMethod: element.metadata.get('HKWasUserEntered') === '1' ? 'manual_entry' : 'automatically_recorded',
+      deviceType,
+      deviceId,
+      recordingMethod: element.metadata?.get('HKWasUserEntered') === '1' ? 'manual_entry' : 'automatically_recorded',
       modifiedMs: (creationDate === endDate ? end : parseAppleInstant(creationDate))?.atMs,
       properties: properties && Object.keys(properties).length > 0 ? properties : undefined,
     },
   }
+}
+
+const otherSpace = /[^\S ]|^ | {2}| $/
+
+const plainName = (name: string): string =>
+  (otherSpace.test(name) ? name.replace(/\s+/g, ' ').trim() : name) || 'unknown'
+
+/** The offset that was read last: an export has few. */
+let known: { readonly text: string; readonly minutes: number | undefined } = { text: '', minutes: undefined }
+
+function offsetOf(text: string): number | undefined {
+  if (known.text !== text) known = { text, minutes: parseOffset(text) }
+  return known.minutes
 }
 
 const appleInstant = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}$/
@@ -199,7 +216,7 @@ const appleInstant = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}$/
 /** `2026-03-29 07:45:03 +0200` */
 function parseAppleInstant(text: string | undefined): SourceInstant | undefined {
   if (text === undefined || !appleInstant.test(text)) return undefined
-  const offsetMinutes = parseOffset(text.slice(20))
+  const offsetMinutes = offsetOf(text.slice(20))
   const localMs = wallClockMs({
     year: twoDigits(text, 0) * 100 + twoDigits(text, 2),
     month: twoDigits(text, 5),

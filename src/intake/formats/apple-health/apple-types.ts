@@ -41,13 +41,13 @@ const quantities: Readonly<Record<string, MeasureName>> = {
   BodyFatPercentage: 'body_fat',
 }
 
-export const quantityMeasure = (type: string) => behindPrefix(quantities, type, quantityPrefix)
+/** The measures by their names with Apple's prefix. */
+const withPrefix = (measures: Readonly<Record<string, MeasureName>>, prefix: string) =>
+  new Map(Object.entries(measures).map(([name, measure]) => [`${prefix}${name}`, measure]))
 
-/** The measure of a name with Apple's prefix. */
-function behindPrefix(measures: Readonly<Record<string, MeasureName>>, text: string, prefix: string) {
-  const name = text.startsWith(prefix) ? text.slice(prefix.length) : ''
-  return Object.hasOwn(measures, name) ? measures[name] : undefined
-}
+const quantitiesByType = withPrefix(quantities, quantityPrefix)
+
+export const quantityMeasure = (type: string) => quantitiesByType.get(type)
 
 export const sleepType = 'HKCategoryTypeIdentifierSleepAnalysis'
 const sleepPrefix = 'HKCategoryValueSleepAnalysis'
@@ -62,7 +62,9 @@ const sleepValues: Readonly<Record<string, MeasureName>> = {
   Awake: 'sleep_stage_awake',
 }
 
-export const sleepMeasure = (value: string) => behindPrefix(sleepValues, value, sleepPrefix)
+const sleepByValue = withPrefix(sleepValues, sleepPrefix)
+
+export const sleepMeasure = (value: string) => sleepByValue.get(value)
 
 /** Apple's names of exercises that differ from ours by more than their spelling. */
 const exercises: Readonly<Record<string, string>> = {

@@ -52,7 +52,8 @@ export const fitbit = declareFormat({
   title: 'Fitbit (Google Takeout)',
   vendor: 'fitbit',
   files: 'the zip of Takeout, or its folder Fitbit',
-  checked: 'files of our own writer only',
+  checked:
+    'files of our own writer, and two published nights of 2025, whose minutes asleep are those that Fitbit writes',
   years: 'exports of June and October 2026 by published descriptions, and published lists of columns without a date',
   origin: fitbitDevice,
   kinds: [

@@ -2,61 +2,59 @@ import { UsageProblem } from '../../../base/errors.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import type { SourceInstant } from '../export-format.ts'
 
-/**
- * A message: its number, and its fields by theirs. A field that is not set is absent; of a list the first value counts. `fileIndex` counts
- * the files that follow one another in one: each has a device and a clock of its own.
- */
-export type FitMessage = {
-  readonly fileIndex: number
-  /** Its place among all messages of its file, from 1. */
-  readonly place: number
-  readonly number: number
-  /** The last whole time of the messages before it that were not wanted. */
-  readonly skippedTimestamp: number | undefined
-  readonly fields: ReadonlyMap<number, number>
-  readonly end: number
-}
+/** A message, or the beginning of a file, whose values are decoded when they are asked for. */
+export type FitFields = { get(field: number): number | undefined }
 
-type Field = { readonly number: number; readonly at: number; readonly base: BaseType }
+export type FitMessage = FitFields & { readonly place: number }
+
+/** The words for the place of a message, which are made only where a record is. */
+export const placeOf = ({ place }: FitMessage): string => `message ${place}`
+
+type Field = { readonly at: number; readonly base: BaseType }
 
 type Definition = {
   readonly number: number
   readonly isWanted: boolean
   readonly littleEndian: boolean
-  /** The fields that are read, each from the beginning of the message. */
-  readonly fields: readonly Field[]
+  /** The fields that can be read, by their numbers, each from the beginning of the message. */
+  readonly fields: ReadonlyMap<number, Field>
   readonly timestamp: Field | undefined
   /** The length of a message, with the fields that an app on the device added. */
   readonly bytes: number
 }
 
+const noDefinition: Definition = {
+  number: -1,
+  isWanted: false,
+  littleEndian: true,
+  fields: new Map(),
+  timestamp: undefined,
+  bytes: 0,
+}
+
 /** By base type: how long a value is, how it is read, and the value that stands for none. */
 type BaseType = {
   readonly size: number
+  readonly kind: 'unsigned' | 'signed' | 'float'
   readonly none: number
-  readonly read: (bytes: Buffer, at: number, littleEndian: boolean) => number
 }
 
-const byte = (none: number): BaseType => ({ size: 1, none, read: (bytes, at) => bytes.readUInt8(at) })
-
-const wide = (size: number, type: 'Int16' | 'UInt16' | 'Int32' | 'UInt32' | 'Float', none: number): BaseType => {
-  const [little, big] = [`read${type}LE`, `read${type}BE`] as const
-  return { size, none, read: (bytes, at, littleEndian) => bytes[littleEndian ? little : big](at) }
-}
+const unsigned = (size: number, none: number): BaseType => ({ size, kind: 'unsigned', none })
+const signed = (size: number, none: number): BaseType => ({ size, kind: 'signed', none })
 
 const baseTypes: ReadonlyMap<number, BaseType> = new Map([
-  [0x00, byte(0xff)],
-  [0x01, { size: 1, none: 0x7f, read: (bytes, at) => bytes.readInt8(at) }],
-  [0x02, byte(0xff)],
-  [0x0a, byte(0)],
-  [0x0d, byte(0xff)],
-  [0x83, wide(2, 'Int16', 0x7fff)],
-  [0x84, wide(2, 'UInt16', 0xffff)],
-  [0x8b, wide(2, 'UInt16', 0)],
-  [0x85, wide(4, 'Int32', 0x7fffffff)],
-  [0x86, wide(4, 'UInt32', 0xffffffff)],
-  [0x8c, wide(4, 'UInt32', 0)],
-  [0x88, wide(4, 'Float', Number.NaN)],
+  [0x00, unsigned(1, 0xff)],
+  [0x01, signed(1, 0x7f)],
+  [0x02, unsigned(1, 0xff)],
+  [0x0a, unsigned(1, 0)],
+  [0x0d, unsigned(1, 0xff)],
+  [0x83, signed(2, 0x7fff)],
+  [0x84, unsigned(2, 0xffff)],
+  [0x8b, unsigned(2, 0)],
+  [0x85, signed(4, 0x7fffffff)],
+  [0x86, unsigned(4, 0xffffffff)],
+  [0x8c, unsigned(4, 0)],
+  [0x88, { size: 4, kind: 'float', none: Number.NaN }],
 ])
 
 /** The number of the field that holds a time, which a short form of a header may hold instead. */
@@ -71,111 +69,165 @@ export const isFit = (bytes: Buffer): boolean =>
 /**
  * The messages of a file, in their order. Files may follow one another in one. Every length comes from the file itself, so each
  * is checked against its end: a file that breaks is read up to there, and then throws. With `wanted`, messages of other numbers
- * are skipped.
+ * are skipped. `next` moves on to the next message and is false after the last one; no object is made for a message.
  */
-export function* readFitMessages(bytes: Buffer, name: string, wanted?: ReadonlySet<number>): Generator<FitMessage> {
-  let start = 0
-  for (let fileIndex = 0; start < bytes.length; fileIndex += 1) {
-    if (!isFit(bytes.subarray(start))) throw new UsageProblem(`read ${name}: it is no whole FIT file`)
-    const headerSize = bytes.readUInt8(start)
-    const end = start + headerSize + bytes.readUInt32LE(start + 4)
-    yield* messagesIn(bytes.subarray(0, end), start + headerSize, { fileIndex, wanted })
-    if (end > bytes.length) throw new UsageProblem(`read ${name}: it ends in the middle`)
-    start = end + 2
-  }
-}
+export class FitMessages implements FitFields {
+  /** Counts the files that follow one another in one: each has a device and a clock of its own. */
+  fileIndex = -1
+  /** The place of the message among all messages of its file, from 1. */
+  place = 0
+  number = 0
+  /** The time of the message, from a field or from a short header. */
+  timestamp: number | undefined
+  /** The last whole time of the messages before it that were not wanted. */
+  skippedTimestamp: number | undefined
+  /** Where the message ends. */
+  end = 0
+  private readonly bytes: Buffer
+  private readonly view: DataView
+  private readonly name: string
+  private readonly wanted: ReadonlySet<number> | undefined
+  private definitions: Definition[] = []
+  private definition = noDefinition
+  private at = 0
+  private lastTimestamp = 0
+  /** Where the messages of the file end by its header, and as far as the bytes reach. */
+  private fileEnd = 0
+  private readableEnd = 0
 
-function* messagesIn(
-  bytes: Buffer,
-  begin: number,
-  { fileIndex, wanted }: { readonly fileIndex: number; readonly wanted: ReadonlySet<number> | undefined },
-): Generator<FitMessage> {
-  const definitions = new Map<number, Definition>()
-  let lastTimestamp = 0
-  let skippedTimestamp: number | undefined
-  let place = 0
-  let at = begin
-  while (at < bytes.length) {
-    const header = bytes.readUInt8(at)
-    at += 1
+  constructor(bytes: Buffer, name: string, wanted?: ReadonlySet<number>) {
+    this.bytes = bytes
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.name = name
+    this.wanted = wanted
+  }
+
+  next(): boolean {
+    this.skippedTimestamp = undefined
+    for (;;) {
+      if (this.at >= this.readableEnd && !this.openNextFile()) return false
+      while (this.at < this.readableEnd) if (this.readOne()) return true
+    }
+  }
+
+  /** A field of the message; undefined where it is not set. The first value of a list counts. */
+  get(number: number): number | undefined {
+    if (number === TIMESTAMP) return this.timestamp
+    const field = this.definition.fields.get(number)
+    return field && this.valueOf(field)
+  }
+
+  /** The fields that the message may have, but for its time. */
+  fieldNumbers(): Iterable<number> {
+    return this.definition.fields.keys()
+  }
+
+  private openNextFile(): boolean {
+    if (this.fileEnd > this.bytes.length) throw new UsageProblem(`read ${this.name}: it ends in the middle`)
+    const start = this.fileIndex < 0 ? 0 : this.fileEnd + 2
+    if (start >= this.bytes.length) return false
+    if (!isFit(this.bytes.subarray(start))) throw new UsageProblem(`read ${this.name}: it is no whole FIT file`)
+    this.at = start + this.view.getUint8(start)
+    this.fileEnd = this.at + this.view.getUint32(start + 4, true)
+    this.readableEnd = Math.min(this.fileEnd, this.bytes.length)
+    this.fileIndex += 1
+    this.place = 0
+    this.lastTimestamp = 0
+    this.definitions = []
+    this.skippedTimestamp = undefined
+    return true
+  }
+
+  /** Reads a definition or a message; returns whether it was a wanted message. */
+  private readOne(): boolean {
+    const header = this.view.getUint8(this.at)
+    const at = this.at + 1
     if ((header & 0xc0) === 0x40) {
-      const { definition, next } = definitionAt(bytes, at, { hasAdded: (header & 0x20) !== 0, wanted })
-      definitions.set(header & 0x0f, definition)
-      at = next
-      continue
+      const { definition, next } = definitionAt(this.view, at, {
+        end: this.readableEnd,
+        hasAdded: (header & 0x20) !== 0,
+        wanted: this.wanted,
+      })
+      this.definitions[header & 0x0f] = definition
+      this.at = next
+      return false
     }
     const isShort = (header & 0x80) !== 0
-    const definition = definitions.get(isShort ? (header >> 5) & 0x03 : header & 0x0f)
+    const definition = this.definitions[isShort ? (header >> 5) & 0x03 : header & 0x0f]
     if (!definition) throw new UsageProblem('a message has no definition')
-    requireBytes(bytes, at + definition.bytes)
+    requireBytes(this.readableEnd, at + definition.bytes)
+    this.definition = definition
+    this.end = at + definition.bytes
     // Five bits of seconds since the last whole time, which wrap.
-    const shortTime = isShort ? lastTimestamp + (((header & 0x1f) - lastTimestamp) & 0x1f) : undefined
-    const timestamp = shortTime ?? timestampAt(bytes, at, definition)
-    lastTimestamp = timestamp ?? lastTimestamp
-    place += 1
-    const end = at + definition.bytes
-    if (definition.isWanted) {
-      const fields = fieldsAt(bytes, at, definition)
-      if (timestamp !== undefined) fields.set(TIMESTAMP, timestamp)
-      yield { fileIndex, place, number: definition.number, skippedTimestamp, fields, end }
-      skippedTimestamp = undefined
-    } else skippedTimestamp = timestamp ?? skippedTimestamp
-    at = end
+    const shortTime = isShort ? this.lastTimestamp + (((header & 0x1f) - this.lastTimestamp) & 0x1f) : undefined
+    this.timestamp = shortTime ?? (definition.timestamp && this.valueOf(definition.timestamp))
+    this.lastTimestamp = this.timestamp ?? this.lastTimestamp
+    this.place += 1
+    this.number = definition.number
+    this.at = this.end
+    if (!definition.isWanted) this.skippedTimestamp = this.timestamp ?? this.skippedTimestamp
+    return definition.isWanted
+  }
+
+  private valueOf({ at: place, base: { size, kind, none } }: Field): number | undefined {
+    const { view } = this
+    const { bytes, littleEndian } = this.definition
+    const at = this.end - bytes + place
+    let value: number
+    if (kind === 'unsigned') {
+      if (size === 1) value = view.getUint8(at)
+      else value = size === 2 ? view.getUint16(at, littleEndian) : view.getUint32(at, littleEndian)
+    } else if (kind === 'signed') {
+      if (size === 1) value = view.getInt8(at)
+      else value = size === 2 ? view.getInt16(at, littleEndian) : view.getInt32(at, littleEndian)
+    } else value = view.getFloat32(at, littleEndian)
+    return value === none || Number.isNaN(value) ? undefined : value
   }
 }
 
 function definitionAt(
-  bytes: Buffer,
+  view: DataView,
   at: number,
-  { hasAdded, wanted }: { readonly hasAdded: boolean; readonly wanted: ReadonlySet<number> | undefined },
+  {
+    end,
+    hasAdded,
+    wanted,
+  }: { readonly end: number; readonly hasAdded: boolean; readonly wanted: ReadonlySet<number> | undefined },
 ): { definition: Definition; next: number } {
-  requireBytes(bytes, at + 5)
-  const littleEndian = bytes.readUInt8(at + 1) === 0
-  const number = littleEndian ? bytes.readUInt16LE(at + 2) : bytes.readUInt16BE(at + 2)
-  const count = bytes.readUInt8(at + 4)
+  requireBytes(end, at + 5)
+  const littleEndian = view.getUint8(at + 1) === 0
+  const number = view.getUint16(at + 2, littleEndian)
+  const count = view.getUint8(at + 4)
   let next = at + 5 + count * 3
-  requireBytes(bytes, next)
+  requireBytes(end, next)
   const isWanted = wanted === undefined || wanted.has(number)
-  const fields: Field[] = []
+  const fields = new Map<number, Field>()
   let timestamp: Field | undefined
   let length = 0
   for (let index = 0; index < count; index += 1) {
-    const [fieldNumber = 0, size = 0, type = 0] = bytes.subarray(at + 5 + index * 3, at + 8 + index * 3)
-    const base = baseTypes.get(type)
+    const fieldAt = at + 5 + index * 3
+    const fieldNumber = view.getUint8(fieldAt)
+    const size = view.getUint8(fieldAt + 1)
+    const base = baseTypes.get(view.getUint8(fieldAt + 2))
     if (base && size >= base.size) {
-      const field = { number: fieldNumber, at: length, base }
+      const field = { at: length, base }
       if (fieldNumber === TIMESTAMP) timestamp = field
-      else if (isWanted) fields.push(field)
+      else if (isWanted) fields.set(fieldNumber, field)
     }
     length += size
   }
   if (hasAdded) {
-    requireBytes(bytes, next + 1)
-    const added = bytes.readUInt8(next)
-    requireBytes(bytes, next + 1 + added * 3)
-    for (let index = 0; index < added; index += 1) length += bytes.readUInt8(next + 2 + index * 3)
+    requireBytes(end, next + 1)
+    const added = view.getUint8(next)
+    requireBytes(end, next + 1 + added * 3)
+    for (let index = 0; index < added; index += 1) length += view.getUint8(next + 2 + index * 3)
     next += 1 + added * 3
   }
   return { definition: { number, isWanted, littleEndian, timestamp, fields, bytes: length }, next }
 }
 
-function timestampAt(bytes: Buffer, begin: number, { timestamp, littleEndian }: Definition): number | undefined {
-  if (!timestamp) return undefined
-  const value = timestamp.base.read(bytes, begin + timestamp.at, littleEndian)
-  return value === timestamp.base.none ? undefined : value
-}
-
-function fieldsAt(bytes: Buffer, begin: number, { fields, littleEndian }: Definition): Map<number, number> {
-  const values = new Map<number, number>()
-  for (const { number, at, base } of fields) {
-    const value = base.read(bytes, begin + at, littleEndian)
-    if (value !== base.none && !Number.isNaN(value)) values.set(number, value)
-  }
-  return values
-}
-
-function requireBytes(bytes: Buffer, end: number): void {
-  if (end > bytes.length) throw new UsageProblem('a message reaches beyond the end of the file')
+function requireBytes(readableEnd: number, end: number): void {
+  if (end > readableEnd) throw new UsageProblem('a message reaches beyond the end of the file')
 }
 
 /** For each byte, the checksum of that byte alone. */

@@ -1,14 +1,20 @@
 import { hexDigestOf } from '../../../base/text/digest.ts'
 import { HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { ExportFile, HealthFormat, HealthRecord, MappingRow, RecordBatch } from '../export-format.ts'
-import type { MeasureName, SessionName } from '../measures.ts'
+import { type MeasureName, measureOf, type SessionName } from '../measures.ts'
 import { wholeFile } from '../small-files.ts'
 import { later } from '../source-times.ts'
-import { type DraftFrame, lastingRecord, measuredRecord, type Origin } from '../source-values.ts'
-import { type FitMessage, fitChecksum, fitInstant, isFit, readFitMessages, TIMESTAMP } from './fit-messages.ts'
+import { type DraftFrame, draftOfOrigin, lastingRecord, type Origin } from '../source-values.ts'
+import {
+  type FitFields,
+  type FitMessage,
+  FitMessages,
+  fitChecksum,
+  fitInstant,
+  isFit,
+  placeOf,
+} from './fit-messages.ts'
 import { createFitMonitoring, restingRateOfDay } from './fit-monitoring.ts'
-
-type Fields = FitMessage['fields']
 
 /** Messages by their numbers. */
 const MESSAGE = {
@@ -25,41 +31,38 @@ const MEASURED_BY = 2
 const OFF_WRIST = 0
 const WEIGHT = 30
 
-/** A field of a message that measures a moment; `per` of its steps make one of the unit. */
+/** A field of a message that measures a moment; `per` of its steps make one of our unit. */
 type FitField = {
   readonly message: number
   readonly field: number
   readonly name: string
   readonly to: MeasureName
-  readonly unit: string
   readonly per: number
 }
 
 const fitFields: readonly FitField[] = [
-  { message: 20, field: 3, name: 'record, heart_rate', to: 'heart_rate', unit: 'bpm', per: 1 },
-  { message: WEIGHT, field: 0, name: 'weight_scale, weight', to: 'weight', unit: 'kg', per: 100 },
-  { message: WEIGHT, field: 1, name: 'weight_scale, percent_fat', to: 'body_fat', unit: 'percent', per: 100 },
-  { message: WEIGHT, field: 4, name: 'weight_scale, bone_mass', to: 'bone_mass', unit: 'kg', per: 100 },
-  { message: WEIGHT, field: 7, name: 'weight_scale, basal_met', to: 'basal_metabolic_rate', unit: 'kcal/day', per: 4 },
-  { message: WEIGHT, field: 13, name: 'weight_scale, bmi', to: 'body_mass_index', unit: 'count', per: 10 },
+  { message: 20, field: 3, name: 'record, heart_rate', to: 'heart_rate', per: 1 },
+  { message: WEIGHT, field: 0, name: 'weight_scale, weight', to: 'weight', per: 100 },
+  { message: WEIGHT, field: 1, name: 'weight_scale, percent_fat', to: 'body_fat', per: 100 },
+  { message: WEIGHT, field: 4, name: 'weight_scale, bone_mass', to: 'bone_mass', per: 100 },
+  { message: WEIGHT, field: 7, name: 'weight_scale, basal_met', to: 'basal_metabolic_rate', per: 4 },
+  { message: WEIGHT, field: 13, name: 'weight_scale, bmi', to: 'body_mass_index', per: 10 },
   {
     message: 211,
     field: 1,
     name: 'monitoring_hr_data, current_day_resting_heart_rate',
     to: 'resting_heart_rate',
-    unit: 'bpm',
     per: 1,
   },
-  { message: 269, field: 0, name: 'spo2_data, reading_spo2', to: 'oxygen_saturation', unit: 'percent', per: 1 },
+  { message: 269, field: 0, name: 'spo2_data, reading_spo2', to: 'oxygen_saturation', per: 1 },
   {
     message: 297,
     field: 0,
     name: 'respiration_rate, respiration_rate',
     to: 'respiratory_rate',
-    unit: 'breath/min',
     per: 100,
   },
-  { message: 371, field: 0, name: 'hrv_value, value', to: 'heart_rate_variability_rmssd', unit: 'ms', per: 128 },
+  { message: 371, field: 0, name: 'hrv_value, value', to: 'heart_rate_variability_rmssd', per: 128 },
 ]
 const fieldsByMessage = Map.groupBy(fitFields, ({ message }) => message)
 
@@ -67,21 +70,24 @@ const OFFSET_MAX_MS = 14 * HOUR
 const WEIGHT_FILE = 9
 
 /** The words of a file about itself: the device, and how far its clock was ahead of UTC, which only a message with both times shows. */
-type AboutFile = { device: Fields; offsetMinutes: number | undefined }
+type AboutFile = { origin: Origin | undefined; offsetMinutes: number | undefined }
 
 const aboutMessages = new Set([MESSAGE.fileId, MESSAGE.activity, MESSAGE.monitoringInfo])
 const readMessages = new Set([...fieldsByMessage.keys(), ...Object.values(MESSAGE)])
 
 function aboutFiles(bytes: Buffer, name: string): readonly AboutFile[] {
   const files: AboutFile[] = []
+  const messages = new FitMessages(bytes, name, aboutMessages)
   try {
-    for (const { fileIndex, number, fields } of readFitMessages(bytes, name, aboutMessages)) {
-      const file = files[fileIndex] ?? { device: new Map(), offsetMinutes: undefined }
+    while (messages.next()) {
+      const { fileIndex, number, timestamp } = messages
+      const file = files[fileIndex] ?? { origin: undefined, offsetMinutes: undefined }
       files[fileIndex] = file
-      if (number === MESSAGE.fileId && file.device.size === 0) file.device = fields
-      const local = fields.get(number === MESSAGE.activity ? 5 : 0)
-      const timestamp = fields.get(TIMESTAMP)
-      if (number !== MESSAGE.activity && number !== MESSAGE.monitoringInfo) continue
+      if (number === MESSAGE.fileId) {
+        file.origin ??= originOf(messages)
+        continue
+      }
+      const local = messages.get(number === MESSAGE.activity ? 5 : 0)
       if (local === undefined || timestamp === undefined) continue
       const ahead = Math.round(((local - timestamp) * SECOND) / (15 * MINUTE)) * 15
       if (Math.abs(ahead * MINUTE) <= OFFSET_MAX_MS) file.offsetMinutes = ahead
@@ -94,7 +100,7 @@ function aboutFiles(bytes: Buffer, name: string): readonly AboutFile[] {
 
 const GARMIN = 1
 
-function originOf(device: Fields): Origin {
+function originOf(device: FitFields): Origin {
   const named = [1, 2, 3].map((field) => device.get(field) ?? '')
   return {
     source: device.get(1) === GARMIN ? 'Garmin' : 'FIT',
@@ -113,17 +119,17 @@ async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
   const readers: Array<ReturnType<typeof createMessageReader>> = []
   /** A file may say nothing about itself. */
   const readerOf = (fileIndex: number) => {
-    const { device = new Map(), offsetMinutes } = about[fileIndex] ?? {}
-    const reader = readers[fileIndex] ?? createMessageReader(originOf(device), offsetMinutes)
-    readers[fileIndex] = reader
-    return reader
+    const { origin = originOf(new Map()), offsetMinutes } = about[fileIndex] ?? {}
+    readers[fileIndex] ??= createMessageReader(origin, offsetMinutes)
+    return readers[fileIndex]
   }
+  const messages = new FitMessages(bytes, file.name, readMessages)
   let records: HealthRecord[] = []
   let bytesRead = 0
   try {
-    for (const message of readFitMessages(bytes, file.name, readMessages)) {
-      bytesRead = message.end
-      for (const record of readerOf(message.fileIndex).recordsOf(message)) records.push(record)
+    while (messages.next()) {
+      bytesRead = messages.end
+      readerOf(messages.fileIndex).read(messages, records)
       if (records.length < BATCH_RECORDS) continue
       yield { records, bytesRead }
       records = []
@@ -135,50 +141,59 @@ async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
     yield { records: [{ place: 'the end of the file', fault: 'its checksum does not fit', text: '' }], bytesRead }
 }
 
-const nothing: readonly FitField[] = []
-
 function createMessageReader(origin: Origin, knownOffset: number | undefined) {
   const monitoring = createFitMonitoring(origin, knownOffset)
   const offsetMinutes = knownOffset ?? 0
-  const recordsOf = (message: FitMessage): readonly HealthRecord[] => {
-    const { number, fields } = message
-    monitoring.sees(fields.get(TIMESTAMP) ?? message.skippedTimestamp)
-    const place = `message ${message.place}`
-    if (number === MESSAGE.monitoringInfo) monitoring.begins(fields)
-    if (number === MESSAGE.monitoring) return monitoring.recordsOf(fields, place)
-    if (number === MESSAGE.session) return sessionOf(fields, place, { origin, offsetMinutes })
-    if (number === MESSAGE.saturation && fields.get(MEASURED_BY) === OFF_WRIST)
-      return [{ place, leftOut: 'a saturation that was taken off the wrist' }]
-    // Devices write 0 for a heart rate that they did not find.
-    const found = (fieldsByMessage.get(number) ?? nothing).filter(({ field }) => (fields.get(field) ?? 0) > 0)
-    if (found.length === 0) return []
-    const at = fitInstant(fields.get(TIMESTAMP), offsetMinutes)
-    if (!at) return [{ place, fault: 'its time counts from when the device was switched on', text: '' }]
-    const moment = { ...origin, start: at, end: at }
-    const frame = number === MESSAGE.restingRate ? { ...moment, ...restingRateOfDay(at, at.atMs) } : moment
-    return found.map(({ field, to, unit, per }) =>
-      measuredRecord(place, { to, unit, value: (fields.get(field) ?? 0) / per }, frame),
-    )
+  const read = (message: FitMessages, records: HealthRecord[]): void => {
+    const { number, timestamp } = message
+    monitoring.sees(timestamp ?? message.skippedTimestamp)
+    if (number === MESSAGE.monitoringInfo) monitoring.begins(message)
+    if (number === MESSAGE.monitoring) monitoring.read(message, records)
+    else if (number === MESSAGE.session) records.push(sessionOf(message, { origin, offsetMinutes }))
+    else if (number === MESSAGE.saturation && message.get(MEASURED_BY) === OFF_WRIST)
+      records.push({ place: placeOf(message), leftOut: 'a saturation that was taken off the wrist' })
+    else readMoment(message, records)
   }
-  return { recordsOf, end: monitoring.end }
+  const readMoment = (message: FitMessages, records: HealthRecord[]): void => {
+    for (const { field, to: dataType, per } of fieldsByMessage.get(message.number) ?? []) {
+      const value = message.get(field)
+      // Devices write 0 for a heart rate that they did not find.
+      if (value === undefined || value <= 0) continue
+      const at = fitInstant(message.timestamp, offsetMinutes)
+      if (!at) {
+        records.push({
+          place: placeOf(message),
+          fault: 'its time counts from when the device was switched on',
+          text: '',
+        })
+        return
+      }
+      const isOfDay = message.number === MESSAGE.restingRate
+      const identified = isOfDay ? { ...origin, ...restingRateOfDay(at, at.atMs) } : origin
+      const draft = draftOfOrigin({ dataType, value: value / per, start: at, end: at }, identified)
+      records.push({ place: placeOf(message), draft })
+    }
+  }
+  return { read, end: monitoring.end }
 }
 
 function sessionOf(
-  fields: Fields,
-  place: string,
+  fields: FitMessage,
   { origin, offsetMinutes }: { readonly origin: Origin; readonly offsetMinutes: number },
-): HealthRecord[] {
+): HealthRecord {
+  const place = placeOf(fields)
   const start = fitInstant(fields.get(2), offsetMinutes)
   const elapsedMs = fields.get(7)
-  if (!start || elapsedMs === undefined)
-    return [{ place, fault: 'a session without its start or its length', text: '' }]
+  if (!start || elapsedMs === undefined) return { place, fault: 'a session without its start or its length', text: '' }
   const end = later(start, elapsedMs)
   const frame: DraftFrame = { ...origin, recordingMethod: 'actively_recorded', start, end }
-  return [lastingRecord(place, sportName(fields.get(5), fields.get(6)), frame)]
+  return lastingRecord(place, sportName(fields.get(5), fields.get(6)), frame)
 }
 
+const unitsOf = (unit: string, per: number) => (per === 1 ? unit : `${unit} × ${per}`)
+
 const mapping: readonly MappingRow[] = [
-  ...fitFields.map(({ name, to, unit, per }) => ({ from: name, to, units: per === 1 ? unit : `${unit} × ${per}` })),
+  ...fitFields.map(({ name, to, per }) => ({ from: name, to, units: unitsOf(measureOf(to).unit, per) })),
   {
     from: 'monitoring, cycles',
     to: 'steps',

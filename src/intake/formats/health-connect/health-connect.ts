@@ -133,30 +133,40 @@ const NAMED_MAX = 10_000
 
 /** The app and the device of a record, which are in tables of their own. */
 function createOrigins(tables: SqliteTables): RowDeclaration['frame'] & {} {
-  const byId = (table: string, columns: readonly string[]) => {
-    const named = new Map<number, SourceRow>()
+  const byId = <T>(table: string, columns: readonly string[], named: (row: SourceRow) => T) => {
+    const known = new Map<number, T>()
     for (const row of tables.rows({ table, columns: ['row_id', ...columns] })) {
-      if (named.size >= NAMED_MAX) break
-      named.set(numberIn(row['row_id']), row)
+      if (known.size >= NAMED_MAX) break
+      known.set(numberIn(row['row_id']), named(row))
     }
-    return named
+    return known
   }
-  const apps = byId('application_info_table', ['package_name'])
-  const devices = byId('device_info_table', ['manufacturer', 'model', 'device_type'])
+  const apps = byId('application_info_table', ['package_name'], (row) => textIn(row['package_name']) || 'unknown')
+  const devices = byId('device_info_table', ['manufacturer', 'model', 'device_type'], deviceOf)
   return (row) => {
-    const device = devices.get(numberIn(row['device_info_id'])) ?? {}
-    const deviceId = [device['manufacturer'], device['model']].map(textIn).join(' ').trim()
+    const { deviceType, deviceId } = devices.get(numberIn(row['device_info_id'])) ?? noDevice
+    const { uuid } = row
     const modifiedMs = numberIn(row['last_modified_time'])
     return {
-      source: textIn(apps.get(numberIn(row['app_info_id']))?.['package_name']) || 'unknown',
-      deviceType: deviceIn(device['device_type']),
+      source: apps.get(numberIn(row['app_info_id'])) ?? 'unknown',
+      deviceType,
       recordingMethod: methodIn(row['recording_method']),
-      deviceId: deviceId.slice(0, 200) || undefined,
+      deviceId,
       modifiedMs: Number.isNaN(modifiedMs) ? undefined : modifiedMs,
-      ownId: row['uuid'] instanceof Uint8Array ? Buffer.from(row['uuid']).toString('hex') : undefined,
+      ownId:
+        uuid instanceof Uint8Array
+          ? Buffer.from(uuid.buffer, uuid.byteOffset, uuid.byteLength).toString('hex')
+          : undefined,
     }
   }
 }
+
+function deviceOf({ manufacturer, model, device_type: type }: SourceRow) {
+  const deviceId = `${textIn(manufacturer)} ${textIn(model)}`.trim().slice(0, 200) || undefined
+  return { deviceType: deviceIn(type), deviceId }
+}
+
+const noDevice = deviceOf({})
 
 const ROWS_PER_BATCH = 1000
 
