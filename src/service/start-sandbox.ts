@@ -108,8 +108,7 @@ function sandboxExtension(
     const people = samplePeople(seed, options.profiles)
     const span = { startMs: clock.nowMs() - options.days * DAY, endMs: clock.nowMs() }
     const accountId = await seedAccount(pool, { seed, credentials, nowAt: new Date(span.endMs) })
-    const stored = await seedPeople(pool, { accountId, people, span, signal, onProgress })
-    if (stored.people > 0) log.info(stored, 'sample people stored')
+    await seedPeople(pool, { accountId, people, span, signal, onProgress })
     // Started after the people are stored: it would derive people over and over while their logs are being stored.
     const derives = options.derives !== false
     const derivationDelay = createDerivationDelay(pool, { ...parts, log, derives, elapsedMs: () => performance.now() })

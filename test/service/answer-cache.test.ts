@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { expect } from 'vitest'
 import { soon, test as withDatabase } from '../support/fixtures.ts'
+import { entry } from '../support/run-program.ts'
 import {
   call,
   type RegisteredProfile,
@@ -125,7 +126,7 @@ async function startProgram(databaseUrl: string, keptMb: number): Promise<{ chil
     LOG_LEVEL: 'error',
     KEPT_ANSWERS_MB: String(keptMb),
   }
-  const words = ['src/vitalsync.mjs', 'service', '--json', '--no-migrate', '--host', '127.0.0.1']
+  const words = [entry, 'service', '--json', '--no-migrate', '--host', '127.0.0.1']
   const child = spawn(process.execPath, words, {
     cwd: new URL('../../', import.meta.url),
     env,

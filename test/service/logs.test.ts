@@ -100,8 +100,9 @@ describe('an upload', () => {
   })
 
   test('shows when data was last received, and from which sources', async ({ world }) => {
-    const person = await registerProfile(world)
-    const profile = () => call(world, `/api/v1/account/profile/${person.externalId}`, { auth: person.account })
+    const [person, other] = [await registerProfile(world), await registerProfile(world)]
+    const profile = ({ externalId, account } = person) =>
+      call(world, `/api/v1/account/profile/${externalId}`, { auth: account })
     expect((await profile()).json).toMatchObject({ dataLastReceivedAtUtc: null, dataSources: [] })
 
     await upload(world, person, [stepsLog(), stepsLog(), stepsLog({ source: 'phone app', deviceType: 'phone' })])
@@ -112,6 +113,7 @@ describe('an upload', () => {
       { sourceName: 'com.example.health', deviceType: 'watch' },
       { sourceName: 'phone app', deviceType: 'phone' },
     ])
+    expect((await profile(other)).json).toMatchObject({ dataLastReceivedAtUtc: null, dataSources: [] })
   })
 
   test('is refused when its profile was deleted meanwhile', async ({ world }) => {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect } from 'vitest'
 import { test } from '../support/fixtures.ts'
+import { entry } from '../support/run-program.ts'
 
 const root = new URL('../../', import.meta.url)
 
@@ -10,7 +11,7 @@ type Ended = { code: number | null; out: string; err: string }
 /** Runs the program as a shell does, with only these environment variables. */
 function start(words: string[], environment: Record<string, string>): { child: ChildProcess; ended: Promise<Ended> } {
   const env = { PATH: process.env['PATH'] ?? '', ...environment }
-  const child = spawn(process.execPath, ['src/vitalsync.mjs', ...words], { cwd: root, env })
+  const child = spawn(process.execPath, [entry, ...words], { cwd: root, env })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk) => {
     out += chunk

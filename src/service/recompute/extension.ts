@@ -53,6 +53,12 @@ export const explanationSchema = z.strictObject({
   modelVersion: z.string(),
   notice: z.string(),
   reason: z.string().nullable().meta({ description: 'Why there is no score; null when there is one' }),
+  lacks: z
+    .array(z.strictObject({ input: z.enum(['wear', 'recorded', 'main sleep']), minutes: count, needed: count }))
+    .meta({
+      description:
+        'Which input lacked, where the reason is a matter of minutes: how many are known, of how many needed',
+    }),
   factors: z.array(factor),
   missing: z.array(z.strictObject({ name: z.string(), weight: fraction, reason: z.string() })),
   used: z.array(explainedLog),

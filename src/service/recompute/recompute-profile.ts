@@ -1,5 +1,6 @@
-import { dayNumberAt, dayText } from '../../base/time/local-time.ts'
+import { dayNumberAt, dayNumberFromText, dayText } from '../../base/time/local-time.ts'
 import { SECOND } from '../../base/time/units.ts'
+import { neighbourDays } from '../derive/day/logs-by-day.ts'
 import type { Cohort } from '../derive/model/cohort.ts'
 import { modelVersion } from '../derive/model/model.ts'
 import {
@@ -15,7 +16,7 @@ import {
   splitMark,
   tryLockProfile,
 } from '../store/derivation-queue.ts'
-import { countLogsByDay, nextLogStartMs } from '../store/logs-of-days.ts'
+import { countLogsByDay, nextLogStartMs, readDaysOfStarts } from '../store/logs-of-days.ts'
 import { type Queryable, type ServicePool, withTransaction } from '../store/service-pool.ts'
 import { readRecentDays } from '../store/stored-day-facts.ts'
 import { endWaiting, forgetWaiting, readChange } from '../store/waiting-profiles.ts'
@@ -62,7 +63,8 @@ export async function recomputeProfile(
     const { person: demographics, sourcePriority, accountId } = inputs
     const queue = { pool, tx, profileId, nowAt }
     const marks = isOutdated(inputs) ? await markAndReadEveryDay(queue) : seen
-    const due = await choosePortion(queue, { marks, passed: daysPassed(inputs, nowAt.getTime()), budgetMs, logsMax })
+    const passed = await daysPassed(queue, inputs)
+    const due = await choosePortion(queue, { marks, passed, budgetMs, logsMax })
     const task = { tx, profileId, demographics, sourcePriority, nowAt, cohort: await cohortOf(accountId), logsMax }
     const write = await deriveDays(task, due)
     if (!(await lockAgainstErasure(tx, profileId))) return 'gone'
@@ -120,13 +122,23 @@ async function choosePortion(queue: ProfileQueue, { marks, passed, budgetMs, log
 
 /**
  * Local days, in any zone, that overlap the time since the last derivation, where time alone changes something in it; or
- * until it, if the clock was set back.
+ * until it, if the clock was set back. A log from the future counts as a whole once it has begun, for the days around its start:
+ * a night of the evening belongs to the next day.
  */
-function daysPassed({ asOfMs, dueAtMs }: DerivationInputs, nowMs: number): number[] {
+async function daysPassed(
+  { tx, profileId, nowAt }: ProfileQueue,
+  { asOfMs, dueAtMs }: DerivationInputs,
+): Promise<number[]> {
+  const nowMs = nowAt.getTime()
   if (asOfMs === null) return []
   if (nowMs >= asOfMs && (dueAtMs === null || dueAtMs > nowMs)) return []
-  const first = dayNumberAt(Math.min(asOfMs, nowMs), -offsetMinutesMax)
-  const last = dayNumberAt(Math.max(asOfMs, nowMs), offsetMinutesMax)
+  const span = { startMs: Math.min(asOfMs, nowMs), endMs: Math.max(asOfMs, nowMs) }
+  const begun = await readDaysOfStarts(tx, { profileId, span })
+  const bounds = begun
+    ? [dayNumberFromText(begun.firstDay) - neighbourDays, dayNumberFromText(begun.lastDay) + neighbourDays]
+    : []
+  const first = Math.min(dayNumberAt(span.startMs, -offsetMinutesMax), ...bounds)
+  const last = Math.max(dayNumberAt(span.endMs, offsetMinutesMax), ...bounds)
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Derivation } from '../derive/days/derivation.ts'
+import { monthArchetypeDrafts } from '../derive/records/archetype-records.ts'
 import { comparedUnit, type Draft, dayUnit, monthUnit, servedBody, weekUnit } from '../derive/records/draft.ts'
-import { draftsOfComparedDay, draftsOfDay, draftsOfMonth, draftsOfWeek } from '../derive/records/drafts-by-unit.ts'
+import { draftsOfComparedDay, draftsOfDay, draftsOfWeek } from '../derive/records/drafts-by-unit.ts'
 import {
   type DerivedRecordRow,
   deleteDerivedRecords,
@@ -33,7 +34,7 @@ export async function writeUnits(
     ...units.days.flatMap((day) => draftsOfDay(derivation, day)),
     ...units.compared.flatMap((day) => draftsOfComparedDay(derivation, day)),
     ...units.mondays.flatMap((monday) => draftsOfWeek(derivation, monday)),
-    ...units.months.flatMap((first) => draftsOfMonth(derivation, first)),
+    ...units.months.flatMap((first) => monthArchetypeDrafts(derivation, first)),
   ]
   const records = drafts.flatMap((draft) => changedRecordOf(draft, { before: stored.get(draft.id), nowAt }) ?? [])
   const derived = new Set(drafts.map(({ id }) => id))

@@ -1,4 +1,4 @@
-import type { OperationName } from '../../base/contract/operations.ts'
+import { derivedReads, type OperationName } from '../../base/contract/operations.ts'
 import type { OpenApi, OpenApiOperation } from './openapi.ts'
 
 type Task = { readonly title: string; readonly about: string; readonly operations: readonly OperationName[] }
@@ -27,18 +27,7 @@ const tasks: readonly Task[] = [
     title: 'Read what was derived',
     about:
       'Scores, biomarkers, archetypes, trends and comparisons, newest first. 204 means that there is nothing in the range. The header derivation-state says whether days of the range are still to be derived.',
-    operations: [
-      'scores',
-      'scoresOf',
-      'biomarkers',
-      'biomarkersOf',
-      'archetypes',
-      'archetypesOf',
-      'trends',
-      'trendsOf',
-      'comparisons',
-      'comparisonsOf',
-    ],
+    operations: derivedReads,
   },
   {
     title: 'Read what was sent',

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { checkedInstant, instantSchema } from '../../base/time/instant.ts'
+import { instantSchema } from '../../base/contract/instant-schemas.ts'
+import { checkedInstant } from '../../base/time/instant.ts'
 import { DAY, HOUR, SECOND } from '../../base/time/units.ts'
 import { addRoutes, type Route } from '../../web/route.ts'
 import { readAuthorization } from '../http/authenticate.ts'

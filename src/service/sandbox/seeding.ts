@@ -59,21 +59,21 @@ export async function seedPeople(
     signal: AbortSignal | undefined
     onProgress?: ((stored: SeedProgress) => void) | undefined
   },
-): Promise<{ people: number; logs: number }> {
+): Promise<void> {
   const waiting = [...(await missingPeople(pool, seeding))]
-  const total = { people: waiting.length, logs: 0 }
-  let stored = 0
+  const total = waiting.length
+  let people = 0
+  let logs = 0
   const seedNext = async () => {
     for (let person = waiting.shift(); person; person = waiting.shift()) {
       seeding.signal?.throwIfAborted()
-      const logs = await seedPerson(pool, { ...seeding, person })
-      total.logs += logs
-      stored += 1
-      seeding.onProgress?.({ people: stored, total: total.people, logs: total.logs })
+      const personLogs = await seedPerson(pool, { ...seeding, person })
+      logs += personLogs
+      people += 1
+      seeding.onProgress?.({ people, total, logs })
     }
   }
   await Promise.all(Array.from({ length: concurrentPeopleMax }, seedNext))
-  return total
 }
 
 async function missingPeople(

@@ -1,3 +1,4 @@
+import type { Span } from '../../base/time/spans.ts'
 import type { DataLog } from '../derive/day/parsed-log.ts'
 import type { Queryable } from './service-pool.ts'
 
@@ -83,6 +84,22 @@ function logOf(row: LogRow): DataLog {
 }
 
 /** The start of the first log that lies in the future; null when none does. */
+/** The first and the last local day on which a log starts after one instant and not after another. */
+export async function readDaysOfStarts(
+  tx: Queryable,
+  { profileId, span }: { profileId: string; span: Span },
+): Promise<{ firstDay: string; lastDay: string } | undefined> {
+  const { rows } = await tx.query<{ firstDay: string | null; lastDay: string | null }>({
+    name: 'days-of-starts',
+    text: `select min(start_day)::text as "firstDay", max(start_day)::text as "lastDay" from service.logs
+           where profile_id = $1 and start_at > $2 and start_at <= $3
+             and start_day between ($2::timestamptz - interval '15 hours')::date and ($3::timestamptz + interval '15 hours')::date`,
+    values: [profileId, new Date(span.startMs), new Date(span.endMs)],
+  })
+  const { firstDay = null, lastDay = null } = rows[0] ?? {}
+  return firstDay === null || lastDay === null ? undefined : { firstDay, lastDay }
+}
+
 export async function nextLogStartMs(
   tx: Queryable,
   { profileId, nowAt }: { profileId: string; nowAt: Date },

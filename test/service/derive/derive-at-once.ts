@@ -4,13 +4,9 @@ import type { DayFacts } from '../../../src/service/derive/day/facts.ts'
 import { type FactsInput, factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import { createDerivation, type Derivation } from '../../../src/service/derive/days/derivation.ts'
 import type { Cohort } from '../../../src/service/derive/model/cohort.ts'
+import { monthArchetypeDrafts } from '../../../src/service/derive/records/archetype-records.ts'
 import { type Draft, servedBody } from '../../../src/service/derive/records/draft.ts'
-import {
-  draftsOfComparedDay,
-  draftsOfDay,
-  draftsOfMonth,
-  draftsOfWeek,
-} from '../../../src/service/derive/records/drafts-by-unit.ts'
+import { draftsOfComparedDay, draftsOfDay, draftsOfWeek } from '../../../src/service/derive/records/drafts-by-unit.ts'
 
 function draftsOf(derivation: Derivation, facts: readonly DayFacts[]): Draft[] {
   const days = facts.map(({ day }) => day)
@@ -19,7 +15,7 @@ function draftsOf(derivation: Derivation, facts: readonly DayFacts[]): Draft[] {
   return [
     ...days.flatMap((day) => [...draftsOfDay(derivation, day), ...draftsOfComparedDay(derivation, day)]),
     ...[...mondays].flatMap((monday) => draftsOfWeek(derivation, monday)),
-    ...[...months].flatMap((first) => draftsOfMonth(derivation, first)),
+    ...[...months].flatMap((first) => monthArchetypeDrafts(derivation, first)),
   ]
 }
 

@@ -66,6 +66,28 @@ describe('a factor of movement is missing because', () => {
   })
 })
 
+test('which input lacked is said in minutes, by the rule that missed it', () => {
+  const worn = wornAllDay(last).slice(0, 10)
+  expect(ask('activity', []).lacks).toEqual([{ input: 'wear', minutes: 0, needed: 600 }])
+  expect(ask('sleep', []).lacks).toEqual([{ input: 'main sleep', minutes: 0, needed: 180 }])
+  expect(ask('sleep', [log('sleep_stage_sleeping', `${last}T03:00:00Z`, [150, 1])])).toMatchObject({
+    reason: 'no main sleep of at least three hours is known',
+    lacks: [{ input: 'main sleep', minutes: 150, needed: 180 }],
+  })
+  const pieces = ['00:00', '08:00'].map((time) => log('sleep_stage_sleeping', `${last}T${time}:00Z`, [150, 1]))
+  expect(ask('sleep', pieces)).toMatchObject({
+    reason: 'no main sleep of at least three hours is known',
+    lacks: [],
+  })
+  expect(ask('activity', [steps(last, 150), ...worn])).toMatchObject({
+    reason: expect.stringMatching(/^the day is not valid/),
+    lacks: [{ input: 'wear', minutes: expect.any(Number), needed: 600 }],
+  })
+  expect(ask('activity', [steps(last, 150), ...worn]).lacks[0]?.minutes).toBeGreaterThanOrEqual(60)
+  expect(ask('wellbeing', []).lacks).toHaveLength(2)
+  expect(ask('activity', [...nights(5), steps(last, 9000)]).lacks).toEqual([])
+})
+
 describe('a factor of the night is missing because', () => {
   test('no main sleep of at least three hours is known', () => {
     expect(why('sleep', 'sleep_debt', [steps()])).toBe('no main sleep of at least three hours is known')

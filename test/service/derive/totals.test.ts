@@ -44,6 +44,18 @@ describe('one source that sends a total and its parts sends one amount', () => {
   })
 })
 
+test.each(['floors_climbed', 'active_energy_burned', 'total_energy_burned'])(
+  'a total and its parts are one amount of any measure that is summed: %s',
+  (kind) => {
+    const parts = [540, 600, 660].map((minute) => log(kind, at(minute), [60, 20]))
+    const amountOf = (whole: number) => {
+      const logs = [...wornAllDay(day, zone), ...parts, log(kind, at(0), [1440, whole])]
+      return Number(biomarker(deriveAll({ logs }), kind, day))
+    }
+    expect([amountOf(100), amountOf(60), amountOf(50)]).toEqual([100, 60, 60])
+  },
+)
+
 describe('two sources with totals each', () => {
   const watch = [...row(600, [60, 1], 50), total(5000)]
 

@@ -142,6 +142,14 @@ describe('up, down or stable', () => {
     expect(judge(() => 60).state).toBe('stable')
     expect(judge(() => 0).state).toBe('stable')
   })
+  test('a figure that was zero may rise, and one may fall to zero', () => {
+    const debt = { name: 'sleep_debt', earlier: () => 0 }
+    expect(judge((day) => day / 7, debt)).toMatchObject({ state: 'increasing', pValue: expect.closeTo(0, 3) })
+    expect(judge(() => 0, { ...debt, earlier: () => 3 })).toMatchObject({
+      state: 'decreasing',
+      pValue: expect.closeTo(0, 3),
+    })
+  })
   test('a week with fewer than four days, or three nights, does not count', () => {
     const days = (perWeek: number) =>
       line((day) => (day < 0 ? 8000 : 5000), -84, 112).filter(([day]) => (day + 84) % 7 < perWeek)
@@ -169,8 +177,8 @@ describe('statistics against worked examples', () => {
     expect(found.pValue).toBeCloseTo(0.104, 2)
   })
   test('the usual deviation counts like the weeks of its weight', () => {
-    // The level is 1.4: a deviation of half of it is 0.7. (3.6 + 3 × 0.49) / 6 = 0.845, error 0.2907, t = 2.752 with 6: 0.033.
-    const found = weekTest(rising, (week) => week, { ...independent, deviation: 0.5, weight: 3 })
+    // (3.6 + 3 × 0.49) / 6 = 0.845, error 0.2907, t = 2.752 with 6: 0.033.
+    const found = weekTest(rising, (week) => week, { ...independent, deviation: 0.7, weight: 3 })
     expect(found.pValue).toBeCloseTo(0.033, 2)
   })
   test('correlated weeks are fewer than they seem, and less correlated across a missing week', () => {

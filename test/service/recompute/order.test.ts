@@ -143,6 +143,24 @@ test('a profile that backs off takes no place in a round', async ({ serviceUrl }
   })
 })
 
+test('a derivation that fails again and again waits twice as long each time, up to an hour', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async ({ pool }) => {
+    const profileId = await createProfile(pool)
+    const nowAt = new Date(at)
+    const waits: Array<[number, number]> = []
+    for (let failures = 1; failures <= 14; failures += 1) {
+      await recordDerivationFailure(pool, { profileId, nowAt })
+      const { rows } = await pool.query('select retry_at, wake_at from service.derivations where profile_id = $1', [
+        profileId,
+      ])
+      waits.push([rows[0].retry_at - nowAt.getTime(), rows[0].wake_at - nowAt.getTime()])
+    }
+
+    const seconds = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600, 3600]
+    expect(waits).toEqual(seconds.map((wait) => [1000 * wait, 1000 * wait]))
+  })
+})
+
 test('the cost of a mark does not grow with the marks of others, even with outdated statistics of Postgres', async ({
   serviceUrl,
 }) => {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
-import { DAY } from '../../../src/base/time/units.ts'
+import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { deleteMarks, readMarks, tryLockProfile } from '../../../src/service/store/derivation-queue.ts'
@@ -96,6 +96,26 @@ test('changed demographics derive a day again whose only log began on the evenin
     const served = await servedRecords(world, profileId)
     expect(served).toEqual(recordsAtOnce(profileId, [night], now, { ...unknownDemographics, ...person }))
     expect([...served.values()].map(({ type }) => type)).toContain('age')
+  })
+})
+
+test('a night that was sent before it began counts once it has begun, though it belongs to the next day', async ({
+  serviceUrl,
+}) => {
+  const begunMs = Date.parse('2026-11-12T22:00:00+13:00')
+  await withRecompute(serviceUrl, new Date(begunMs - HOUR).toISOString(), async (world) => {
+    const profileId = await createProfile(world.pool)
+    const night = inputOf(log('sleep_stage_light', '2026-11-12T22:00:00+13:00', [30, 30]))
+    await upload(world, profileId, [night])
+    await world.recompute.idle()
+    expect(await servedRecords(world, profileId)).toEqual(new Map())
+
+    world.clock.now = begunMs + HOUR / 4
+    await world.recompute.idle()
+
+    const served = await servedRecords(world, profileId)
+    expect(served).toEqual(recordsAtOnce(profileId, [night], world.clock.now))
+    expect(served.size).toBeGreaterThan(0)
   })
 })
 

@@ -54,3 +54,31 @@ test('among equals the longest wait alternates with the least recently derived p
     shares.order([waits('a', Number.NEGATIVE_INFINITY), waits('b', 2), fresh('c', 8, 5), fresh('d', 9, null)]),
   ).toEqual(['a', 'd', 'b', 'c'])
 })
+
+test('among profiles with equal shares the longest wait comes first, then the first id, in whatever order they are listed', () => {
+  const shares = createShares(() => 0)
+  const inOrder = (profiles: readonly WaitingProfile[]) =>
+    [profiles, profiles.toReversed()].map((listed) => shares.order(listed))
+
+  expect(inOrder([waits('a', 2), waits('b', 1), waits('c', 2), waits('d', 3)])).toEqual([
+    ['b', 'a', 'c', 'd'],
+    ['b', 'a', 'c', 'd'],
+  ])
+  const fresh = (id: string, sinceMs: number) => waits(id, sinceMs, { isFresh: true, asOfMs: 5 })
+  expect(inOrder([fresh('a', 1), fresh('b', 2), fresh('c', 1)])).toEqual([
+    ['b', 'a', 'c'],
+    ['b', 'a', 'c'],
+  ])
+})
+
+test('at most 10,000 accounts and profiles are remembered: one more, and all are forgotten', () => {
+  const shares = createShares(() => 0)
+  const waiting = [waits('a1', 1), waits('b1', 2)]
+  shares.charge({ accountId: 'a', profileId: 'a0' }, 3000)
+  for (let n = 0; n < 4999; n += 1) shares.charge({ accountId: `account ${n}`, profileId: `profile ${n}` }, 1)
+  expect(shares.order(waiting)).toEqual(['b1', 'a1'])
+
+  shares.charge({ accountId: 'c', profileId: 'c1' }, 1)
+
+  expect(shares.order(waiting)).toEqual(['a1', 'b1'])
+})

@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect } from 'vitest'
 import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import { faultNames } from '../../../src/service/sandbox/faults/fault-catalogue.ts'
+import { afterWhole } from '../../support/after-whole.ts'
 import {
   json,
   newcomer,
@@ -257,6 +258,15 @@ describe('faults of the records', () => {
     expect(json(await get()).length).toBe(4)
   })
 
+  test('failed-derivation: no score of its days, those of other days as they were', async ({ world, serviceUrl }) => {
+    const get = await asAccount(world)
+    await storeScore(serviceUrl)
+    await upset(world, { name: 'failed-derivation', days: ['2026-03-02'] })
+    expect(json(await get(scorePath))).toHaveLength(1)
+    await upset(world, { name: 'failed-derivation', days: ['2026-03-03'] })
+    expect((await get(scorePath)).status).toBe(204)
+  })
+
   test('revised: a tenth too low at first, right in the end', async ({ world, serviceUrl }) => {
     const get = await asAccount(world)
     await storeScore(serviceUrl)
@@ -396,7 +406,8 @@ describe('a rule over the wire', () => {
   })
 })
 
-test('every fault of the catalogue was seen on the wire, here or in upstreams.test.ts', () => {
+// Every fault of the catalogue was seen on the wire, here or in upstreams.test.ts.
+afterWhole(() => {
   const ofUpstreams = faultNames.filter((name) => /^(drift|without|whole)-/.test(name))
   expect([...seen, ...ofUpstreams].toSorted()).toEqual([...faultNames].toSorted())
 })

@@ -7,8 +7,9 @@ import {
   faultRuleSchema,
   faultSetting,
   parseFaultRule,
+  plainRules,
 } from '../../../src/service/sandbox/faults/fault-rules.ts'
-import { createFaultSelector } from '../../../src/service/sandbox/faults/fault-selector.ts'
+import { createFaultSelector, EXPLAIN } from '../../../src/service/sandbox/faults/fault-selector.ts'
 import {
   applySpellingFaults,
   applyTimedFaults,
@@ -223,4 +224,36 @@ test('the clock runs on from the time to which it was moved', () => {
   expect(clock.nowMs()).toBe(55)
   clock.reset()
   expect(clock.nowMs()).toBe(1010)
+})
+
+test('without-explanations strikes the route that explains alone, and no other fault strikes that route', () => {
+  const faults = createFaultSelector({ seed: 'any', rules: plainRules })
+  faults.frameRules({ operation: 'scoresOf', profile: 'ada' })
+  const metBefore = faults.list().map(({ name, met }) => [name, met])
+  const struck = faults.frameRules({ operation: EXPLAIN, profile: 'ada' }).map(({ name }) => name)
+
+  expect(metBefore).toContainEqual(['without-explanations', 0])
+  expect(metBefore).toContainEqual(['without-date', 1])
+  expect(struck).toEqual(['without-explanations'])
+})
+
+test('a failed derivation takes every record of its days, by the offset of the record, and none of other days', () => {
+  const rule = parseFaultRule('failed-derivation=1,days=2026-07-11')
+  const records = [
+    '2026-07-10T23:00:00Z',
+    '2026-07-11T00:00:00+12:00',
+    '2026-07-11T23:59:59-05:00',
+    '2026-07-12T00:00:00Z',
+  ]
+  const faults = createFaultSelector({ seed: 'any', rules: [rule] })
+  const rules = faults.recordRules(scoresOfAda)
+
+  expect(
+    applyTimedFaults(
+      records.map((scoreDateTime) => ({ scoreDateTime })),
+      { rules, faults, nowMs: 0 },
+    ),
+  ).toEqual([{ scoreDateTime: records[0] }, { scoreDateTime: records[3] }])
+  expect(() => parseFaultRule('failed-derivation=1,days=soon')).toThrow(UsageProblem)
+  expect(() => parseFaultRule('error-500=1,days=2026-07-11')).toThrow(/days: error-500 has none: only late, /)
 })

@@ -6,14 +6,12 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
 import { readConfig } from '../../../config/env.ts'
 import { sandboxCredentialsOf } from '../../../src/base/contract/sandbox-credentials.ts'
 import { test as base } from '../../support/fixtures.ts'
+import { entry } from '../../support/run-program.ts'
 import { json, query, runner, send } from './sandbox-world.ts'
-
-const program = fileURLToPath(new URL('../../../src/vitalsync.mjs', import.meta.url))
 
 type Running = { child: ChildProcess; firstLine: Promise<string>; ended: Promise<Ended> }
 type Ended = { code: number | null; signal: string | null; stdout: string; stderr: string }
@@ -43,7 +41,7 @@ const test = base.extend<{ run: Run; folder: string }>({
 
 function start(words: string[], environment: Record<string, string>): Running {
   const env = { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'warn', ...environment }
-  const child = spawn(process.execPath, [program, 'sandbox', ...words], { env, cwd: tmpdir(), stdio: 'pipe' })
+  const child = spawn(process.execPath, [entry, 'sandbox', ...words], { env, cwd: tmpdir(), stdio: 'pipe' })
   const said = { stdout: '', stderr: '' }
   child.stdout.on('data', (bytes: Buffer) => {
     said.stdout += bytes.toString('utf8')

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { controlPath, controlRoutes } from '../../../src/service/sandbox/control-routes.ts'
 import { faultCatalogue } from '../../../src/service/sandbox/faults/fault-catalogue.ts'
+import { planNames } from '../../../src/service/sandbox/people/planned-people.ts'
 import { samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { lightPeopleMax, richPeopleMax } from '../../../src/service/sandbox/people/sample-person.ts'
 
@@ -32,6 +33,10 @@ test('the page lists every control route and no other', () => {
   expect(told.toSorted()).toEqual(
     ['GET /', ...controlRoutes.map(({ method, path }) => `${method} ${path.replace(controlPath, '')}`)].toSorted(),
   )
+})
+
+test('the page lists every plan of people with planned causes', () => {
+  for (const plan of planNames) expect(rows.some((row) => row[1] === `\`${plan}\``)).toBe(true)
 })
 
 test('the page lists every kind of person, and how many have detailed logs', () => {

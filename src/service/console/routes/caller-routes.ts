@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { tokenLifetimeSecondsMax } from '../../../base/contract/authentication.ts'
-import { UsageProblem } from '../../../base/errors.ts'
+import { UnknownId, UsageProblem } from '../../../base/errors.ts'
 import { findApiKey } from '../../store/credentials/api-keys.ts'
 import { issueAccountToken } from '../../store/credentials/issued-tokens.ts'
 import { type ConsoleContext, type ConsoleVisit, defineAct, defineRead } from './console-context.ts'
@@ -10,12 +10,13 @@ const peopleQuery = z.strictObject({ keyId: z.string().min(1).max(100), search: 
 
 const PEOPLE_SHOWN = 20
 
-async function accountOfKey({ reads }: ConsoleContext, keyId: string): Promise<string> {
+/** Throws where there is no such key. */
+export async function accountOfKey({ reads }: ConsoleContext, { keyId }: z.output<typeof chosenKey>): Promise<string> {
   const found =
     (await findApiKey(reads, { kind: 'client', publicId: keyId })) ??
     (await findApiKey(reads, { kind: 'app', publicId: keyId }))
   if (found) return found.accountId
-  throw new UsageProblem('use key: there is no such key, or it was revoked', { hint: 'Choose another one.' })
+  throw new UnknownId('use key: there is no such key, or it was revoked', { hint: 'Choose another one.' })
 }
 
 export type PeopleFound = Awaited<ReturnType<typeof findPeople>>
@@ -27,7 +28,7 @@ async function findPeople(
   visit: ConsoleVisit,
 ) {
   if (visit.actor.role !== 'act') throw new UsageProblem('find people: you may look, and not act')
-  const accountId = await accountOfKey(context, keyId)
+  const accountId = await accountOfKey(context, { keyId })
   const { profileSearch } = context
   const found = await profileSearch.find({ accountId, searchParameter: search, page: 1, pageSize: PEOPLE_SHOWN })
   return { people: found.items.map(({ externalId }) => externalId), count: found.totalCount }
@@ -38,7 +39,7 @@ export type TokenAnswer = Awaited<ReturnType<typeof issueToken>>
 /** The token that the key's owner would get for its secret, which exists nowhere else. It ends with the key. */
 async function issueToken(context: ConsoleContext, { keyId }: z.output<typeof chosenKey>) {
   const { pool, clock } = context
-  const accountId = await accountOfKey(context, keyId)
+  const accountId = await accountOfKey(context, { keyId })
   const token = { accountId, keyId, nowMs: clock(), lifetimeSeconds: tokenLifetimeSecondsMax }
   return { accountToken: await issueAccountToken(pool, token) }
 }
@@ -49,6 +50,7 @@ export const callerRoutes = [
     name: 'token',
     body: chosenKey,
     recorded: ({ keyId }) => ({ keyId }),
+    requireChosen: accountOfKey,
     act: (context, body) => issueToken(context, body),
   }),
 ]

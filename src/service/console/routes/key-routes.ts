@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { UsageProblem } from '../../../base/errors.ts'
 import { logSecurity } from '../../http/security-log.ts'
 import { createApiKey, ensureAccount, listApiKeys, revokeApiKey } from '../../store/credentials/api-keys.ts'
+import { accountOfKey } from './caller-routes.ts'
 import { type ConsoleContext, defineAct, defineRead } from './console-context.ts'
 
 const name = (charsMax: number) =>
@@ -72,6 +73,7 @@ export const keyRoutes = [
     name: 'keys/revoke',
     body: chosenKey,
     recorded: ({ keyId }) => ({ keyId }),
+    requireChosen: accountOfKey,
     act: (context, body) => endKey(context, body),
   }),
 ]

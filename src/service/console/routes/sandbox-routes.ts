@@ -66,11 +66,8 @@ export const sandboxRoutes = (sandbox: ConsoleSandbox) => {
     }),
     defineAct({
       name: 'faults/remove',
-      body: z.strictObject({ name: z.string() }),
-      act: async (_context, { name }) => {
-        const found = faultNames.find((faultName) => faultName === name)
-        if (found) control.faults.remove(found)
-      },
+      body: z.strictObject({ name: z.enum(faultNames) }),
+      act: async (_context, { name }) => control.faults.remove(name),
     }),
     defineAct({ name: 'faults/clear', body: nothing, act: async () => control.faults.set([]) }),
     defineAct({ name: 'journal/clear', body: nothing, act: async () => control.journal.clear() }),

@@ -1,30 +1,73 @@
 import type { DayFacts, MovementFacts } from '../day/facts.ts'
-import { type FactorName, lookBacks, vitalFactorNames, wearRules } from '../model/model.ts'
+import { type FactorName, lookBacks, sleepRules, validDay, vitalFactorNames, wearRules } from '../model/model.ts'
 import { nightFactorNames } from '../model/score-definitions.ts'
 
 /** The day on which a factor is missing: its facts (also while it is not over), and whether it is over. */
 export type MissingDay = { readonly facts: DayFacts | undefined; readonly isOver: boolean }
 
-const noMainSleep = 'no main sleep of at least three hours is known'
+/** An input that lacked: how many minutes of it are known, of how many needed. */
+export type Lack = {
+  readonly input: 'wear' | 'recorded' | 'main sleep'
+  readonly minutes: number
+  readonly needed: number
+}
+type Missing = { readonly reason: string; readonly lacks: readonly Lack[] }
 
-/** Why a factor is missing on a day, as text of an explanation. */
-export function missingReason(name: FactorName, { facts, isOver }: MissingDay): string {
-  if (!facts) return 'no log tells of this day'
-  if (vitalFactorNames.includes(name)) return vitalMissing(name, facts)
-  if (nightFactorNames.includes(name) || isStrain(name)) return facts.night ? nightMissing(name) : noMainSleep
-  if (!facts.movement) return 'no movement was recorded'
-  if (!isOver) return 'the day is not over yet'
+const without = (reason: string): Missing => ({ reason, lacks: [] })
+const lackOf = (reason: string, input: Lack['input'], minutes: number, needed: number): Missing => ({
+  reason,
+  lacks: [{ input, minutes: Math.floor(minutes), needed }],
+})
+const isOfNight = (name: FactorName) => nightFactorNames.includes(name) || isStrain(name)
+/** The minutes of all sleep of the day: where they are enough, they are in pieces, and no number of minutes says what lacked. */
+function noMainSleep(asleep: DayFacts['asleep']): Missing {
+  const reason = 'no main sleep of at least three hours is known'
+  const minutes = asleep.reduce((sum, [from, to]) => sum + to - from, 0)
+  const needed = sleepRules.mainMinutesMin
+  return minutes < needed ? lackOf(reason, 'main sleep', minutes, needed) : without(reason)
+}
+
+/** Why a factor is missing on a day, as text of an explanation, and the input that lacked, where it is a matter of minutes. */
+export function missingReason(name: FactorName, { facts, isOver }: MissingDay): Missing {
+  if (!facts) return noLogs(name)
+  if (vitalFactorNames.includes(name)) return without(vitalMissing(name, facts))
+  if (isOfNight(name)) return facts.night ? without(nightMissing(name)) : noMainSleep(facts.asleep)
+  if (!facts.movement) return without('no movement was recorded')
+  if (!isOver) return without('the day is not over yet')
   return movementMissing(name, facts.movement)
 }
+
+function noLogs(name: FactorName): Missing {
+  const reason = 'no log tells of this day'
+  if (vitalFactorNames.includes(name)) return without(reason)
+  return { reason, lacks: isOfNight(name) ? noMainSleep([]).lacks : notValid(0).lacks }
+}
+
+const notValid = (wear: number): Missing =>
+  lackOf(
+    'the day is not valid: under ten hours of wear, and too few steps or too much stillness',
+    'wear',
+    wear,
+    validDay.wearMinutesMin,
+  )
 
 /** Strain is judged in the morning, from the days before, so it needs a night like the factors of sleep. */
 function isStrain(name: FactorName): boolean {
   return name === 'walking_strain_capacity' || name === 'exercise_strain_capacity'
 }
 
-function movementMissing(name: FactorName, movement: MovementFacts): string {
+function movementMissing(name: FactorName, movement: MovementFacts): Missing {
+  if (!movement.valid) return notValid(movement.wear)
+  const { coveredMinutesMin } = wearRules
+  const reason = movementReason(name)
+  if (reason !== undefined) return without(reason)
+  if (movement.covered >= coveredMinutesMin) return without('no steps by the hour were recorded')
+  return lackOf('less than ten hours of the day are recorded', 'recorded', movement.covered, coveredMinutesMin)
+}
+
+/** Undefined: the factor needs only hours of the day that are recorded. */
+function movementReason(name: FactorName): string | undefined {
   const { pattern, intensity } = lookBacks
-  if (!movement.valid) return 'the day is not valid: under ten hours of wear, and too few steps or too much stillness'
   if (name === 'steps') return 'no steps were recorded'
   if (name === 'floors_climbed') return 'no floors were recorded'
   if (name === 'active_calories') return 'no active energy was recorded'
@@ -33,8 +76,7 @@ function movementMissing(name: FactorName, movement: MovementFacts): string {
   if (name === 'intense_activity_duration') {
     return `there are fewer than ${intensity.daysMin} days in ${intensity.days} with steps by the minute, or with active minutes`
   }
-  if (movement.covered >= wearRules.coveredMinutesMin) return 'no steps by the hour were recorded'
-  return 'less than ten hours of the day are recorded'
+  return undefined
 }
 
 function nightMissing(name: FactorName): string {

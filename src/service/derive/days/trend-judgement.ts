@@ -24,7 +24,7 @@ type TrendSeries = {
 export function judgeTrend({ name, firstDay, values, earlier }: TrendSeries): TrendJudgement {
   if (values.length < trendRules.valuesMin) return { state: 'stable', slopePerWeek: null, pValue: null }
   const weeks = weeksOf(withoutOutliers([...earlier, ...values]), { name, firstDay })
-  const { change, pValue } = weekTest(weeks, (week) => trendRules.shape[week] ?? 0, weekNoiseOf(name))
+  const { change, pValue } = weekTest(logarithms(weeks), (week) => trendRules.shape[week] ?? 0, weekNoiseOf(name))
   const found = { slopePerWeek: theilSen(values) * 7, pValue }
   if (pValue >= trendRules.pMax || change * latestChange(weeks) <= 0) return { ...found, state: 'stable' }
   return { ...found, state: change > 0 ? 'increasing' : 'decreasing' }
@@ -44,6 +44,15 @@ function withoutOutliers(values: readonly DayValue[]): readonly DayValue[] {
   const [middle, reach] = [median(all), trendRules.deviationsMax * 1.4826 * medianDeviation(all)]
   if (reach <= 0) return values
   return values.map(([day, value]) => [day, Math.min(middle + reach, Math.max(middle - reach, value))])
+}
+
+/**
+ * Weeks as logarithms of their share of the person's level, because noise grows and falls with the level. A week counts as at
+ * least half of the level, for a measure may be zero.
+ */
+function logarithms(weeks: readonly WeekValue[]): WeekValue[] {
+  const level = mean(weeks.map(({ value }) => value))
+  return weeks.map(({ week, value }) => ({ week, value: level > 0 ? Math.log(Math.max(0.5, value / level)) : 0 }))
 }
 
 /** By how much the four weeks differ from the four before them; without those, the second half from the first. */

@@ -20,19 +20,19 @@ export const trendRules = {
 } as const
 
 /**
- * The noise of weeks by measure, for 2 to 4 weeks of the person's own. Deviations: LifeSnaps (71 people). The correlation of
- * each is chosen so that at most 6 % of simulated lives without a change have a trend where weeks are as correlated as real
- * ones, and at most 4 % where they are independent (`npm run trends`). Figures over several days share most of their days.
+ * The noise of weeks by measure, for 2 to 8 weeks of the person's own. Deviations: LifeSnaps (71 people). The correlation of
+ * each is chosen so that at most 4 % of simulated lives without a change have a trend where weeks are as correlated as real
+ * ones (`npm run trends`). Figures over several days share most of their days.
  */
 const weekNoise: Readonly<Record<string, WeekNoise>> = {
-  steps: { deviation: 0.206, weight: 2, correlation: 0.13 },
+  steps: { deviation: 0.206, weight: 2, correlation: 0.22 },
   sleep_duration: { deviation: 0.078, weight: 4, correlation: 0 },
   resting_heart_rate: { deviation: 0.029, weight: 4, correlation: 0.43 },
-  heart_rate_variability: { deviation: 0.1, weight: 2, correlation: 0.06 },
+  heart_rate_variability: { deviation: 0.1, weight: 2, correlation: 0.09 },
   sleep: { deviation: 0.053, weight: 4, correlation: 0.25 },
-  activity: { deviation: 0.092, weight: 2, correlation: 0.08 },
-  readiness: { deviation: 0.087, weight: 4, correlation: 0.06 },
-  wellbeing: { deviation: 0.05, weight: 2, correlation: 0.19 },
+  activity: { deviation: 0.092, weight: 2, correlation: 0.11 },
+  readiness: { deviation: 0.087, weight: 8, correlation: 0.15 },
+  wellbeing: { deviation: 0.05, weight: 2, correlation: 0.28 },
   mental_wellbeing: { deviation: 0.059, weight: 2, correlation: 0.17 },
   sleep_debt: { deviation: 0.1, weight: 1, correlation: 0.35 },
   sleep_regularity: { deviation: 0.03, weight: 1, correlation: 0.35 },
@@ -41,7 +41,7 @@ const weekNoise: Readonly<Record<string, WeekNoise>> = {
   walking_strain_capacity: { deviation: 0.1, weight: 1, correlation: 0.35 },
   exercise_strain_capacity: { deviation: 0.1, weight: 1, correlation: 0.35 },
 }
-const weekNoiseOfOthers: WeekNoise = { deviation: 0.1, weight: 1, correlation: 0.2 }
+const weekNoiseOfOthers: WeekNoise = { deviation: 0.1, weight: 1, correlation: 0.25 }
 
 export const weekNoiseOf = (name: string): WeekNoise => weekNoise[name] ?? weekNoiseOfOthers
 

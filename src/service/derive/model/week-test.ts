@@ -5,7 +5,7 @@ export type WeekValue = { readonly week: number; readonly value: number }
 
 /** The noise of a measure's weeks, as far as it is known before the weeks of the person. */
 export type WeekNoise = {
-  /** The deviation of the median person's weeks, as a share of the person's level. */
+  /** The deviation of the median person's weeks. */
   readonly deviation: number
   /** For how many weeks of the person's own that deviation counts. */
   readonly weight: number
@@ -33,10 +33,9 @@ export function weekTest(weeks: readonly WeekValue[], shapeAt: (week: number) =>
   const start = (shapes * withLevel - both * withShape) / determinant
   const change = (levels * withShape - both * withLevel) / determinant
   const residuals = values.map((value, index) => value - start * (level[index] ?? 0) - change * (shape[index] ?? 0))
-  const squares = product(residuals, residuals) + noise.weight * (noise.deviation * start) ** 2
+  const squares = product(residuals, residuals) + noise.weight * noise.deviation ** 2
   const freedom = ownWeeks + noise.weight
   const error = Math.sqrt(((squares / freedom) * levels) / determinant)
-  if (error <= 1e-12 * Math.abs(start)) return { change, pValue: Math.abs(change) > 1e-9 * Math.abs(start) ? 0 : 1 }
   return { change, pValue: studentTail(Math.abs(change) / error, freedom) }
 }
 

@@ -2,19 +2,15 @@ import type { Derivation } from '../days/derivation.ts'
 import { comparedSubjects, comparedValue, magnitude, type Reference, referencesFor } from '../days/references.ts'
 import { roundTo } from '../model/statistics.ts'
 import { lowerIsBetter } from '../model/trend-model.ts'
-import { monthArchetypeDrafts, weekArchetypeDrafts } from './archetype-records.ts'
+import { weekArchetypeDrafts } from './archetype-records.ts'
 import { dayBiomarkerDrafts, weekBiomarkerDrafts } from './biomarker-records.ts'
 import { comparedUnit, type Draft, datedDays, draftOf } from './draft.ts'
 import { dayScoreDrafts } from './score-records.ts'
 import { weekTrendDrafts } from './trend-records.ts'
 
-/** All drafts that are derived by one day; the functions below do the same for a compared day, a week and a month. */
+/** All drafts that are derived by one day; those of a month are its archetypes alone. */
 export function draftsOfDay(derivation: Derivation, day: number): Draft[] {
   return [...dayScoreDrafts(derivation, day), ...dayBiomarkerDrafts(derivation, day)]
-}
-
-export function draftsOfComparedDay(derivation: Derivation, day: number): Draft[] {
-  return dayComparisonDrafts(derivation, day)
 }
 
 export function draftsOfWeek(derivation: Derivation, monday: number): Draft[] {
@@ -25,12 +21,8 @@ export function draftsOfWeek(derivation: Derivation, monday: number): Draft[] {
   ]
 }
 
-export function draftsOfMonth(derivation: Derivation, first: number): Draft[] {
-  return monthArchetypeDrafts(derivation, first)
-}
-
 /** How a day that is over compares with the person's own days, with people of that sex and age, and with everyone. */
-function dayComparisonDrafts(derivation: Derivation, day: number): Draft[] {
+export function draftsOfComparedDay(derivation: Derivation, day: number): Draft[] {
   const facts = derivation.factsOn(day)
   if (!facts || !derivation.isOver(day)) return []
   const span = datedDays(day, day, facts.offset)

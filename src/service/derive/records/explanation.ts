@@ -4,7 +4,7 @@ import { factsOfDays } from '../day/facts-of-days.ts'
 import type { DataLog } from '../day/parsed-log.ts'
 import { createDerivation, type Derivation } from '../days/derivation.ts'
 import type { Factor, Factors } from '../days/factors.ts'
-import { type MissingDay, missingReason } from '../days/missing-reasons.ts'
+import { type Lack, type MissingDay, missingReason } from '../days/missing-reasons.ts'
 import { countedFactor, type Score, type ScoreType, stateOf } from '../days/scores.ts'
 import type { Demographics } from '../model/demographics.ts'
 import { type FactorName, lookBacks, modelVersion } from '../model/model.ts'
@@ -35,6 +35,8 @@ export type Explanation = {
   notice: string
   /** Why there is no score; null when there is one. */
   reason: string | null
+  /** Which input lacked, where the reason is a matter of minutes. */
+  lacks: readonly Lack[]
   factors: ExplainedFactor[]
   /** Absent factors, each with the reason. */
   missing: { name: string; weight: number; reason: string }[]
@@ -111,14 +113,14 @@ export function explainScore({ facts, day, type, ...input }: ExplainInput): Expl
     coverage: roundTo(score?.weightShare ?? sum(counted.map(([, weight]) => weight)), 2),
     modelVersion,
     notice,
-    reason: score ? null : reasonFor(type, derivation, { ...on, day }),
+    ...(score ? { reason: null, lacks: [] } : absenceOf(type, derivation, { ...on, day })),
     factors: explainedFactors(type, factors, score),
     missing: [...weights]
       .filter(([name]) => !countedIn(type, factors, name))
       .map(([name, weight]) => ({
         name,
         weight: roundTo(weight, 4),
-        reason: factors[name] ? notPersonalYet : missingReason(name, on),
+        reason: factors[name] ? notPersonalYet : missingReason(name, on).reason,
       })),
     used: used.logs,
     leftOut: leftOut.logs,
@@ -165,15 +167,24 @@ function weightsOf(type: ScoreType): Map<FactorName, number> {
   return new Map(both.map(([name, weight]) => [name, weight / 2]))
 }
 
-function reasonFor(type: ScoreType, derivation: Derivation, on: MissingDay & { day: number }): string {
+function absenceOf(
+  type: ScoreType,
+  derivation: Derivation,
+  on: MissingDay & { day: number },
+): ReturnType<typeof missingReason> {
   if (type === 'wellbeing') {
     const absent = (['activity', 'sleep'] as const).filter((half) => !derivation.scores(on.day)[half])
-    return absent.map((half) => `there is no ${half} score (${reasonFor(half, derivation, on)})`).join(', and ')
+    const halves = absent.map((half) => ({ half, ...absenceOf(half, derivation, on) }))
+    return {
+      reason: halves.map(({ half, reason }) => `there is no ${half} score (${reason})`).join(', and '),
+      lacks: halves.flatMap(({ lacks }) => lacks),
+    }
   }
   const { requiredFactor }: ScoreDefinition = scoreDefinitions[type]
   if (!requiredFactor) return missingReason('steps', on)
   const factors = derivation.factors(on.day)
-  if (countedIn(type, factors, requiredFactor)) return 'less than half of the weight of its factors is there'
-  if (factors[requiredFactor]) return notPersonalYet
+  if (countedIn(type, factors, requiredFactor))
+    return { reason: 'less than half of the weight of its factors is there', lacks: [] }
+  if (factors[requiredFactor]) return { reason: notPersonalYet, lacks: [] }
   return missingReason(requiredFactor, on)
 }

@@ -17,7 +17,7 @@ import { withingsExport } from './withings-files.ts'
 type ExportWriter = (logs: readonly SampleLog[], offsetMinutes: number) => WrittenExport | Promise<WrittenExport>
 type WrittenExport = { readonly name: string; readonly data: Buffer }
 
-export const exportWriters: Readonly<Record<string, ExportWriter>> = {
+const writers = {
   'apple-health': appleHealthExport,
   'health-connect': healthConnectExport,
   'garmin-fit': garminFitExport,
@@ -32,4 +32,7 @@ export const exportWriters: Readonly<Record<string, ExportWriter>> = {
   fitabase: fitabaseExport,
   'open-mhealth': openMhealthExport,
   fhir: fhirExport,
-}
+} as const satisfies Record<string, ExportWriter>
+
+export type ExportName = keyof typeof writers
+export const exportWriters: Readonly<Record<string, ExportWriter>> = writers

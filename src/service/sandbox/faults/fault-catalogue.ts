@@ -67,6 +67,11 @@ export const faultCatalogue = {
     settings: { hours: 0 },
     what: 'Selected records are no longer served from `hours` after the end of their period on.',
   },
+  'failed-derivation': {
+    when: 'records',
+    settings: {},
+    what: 'Selected records are never derived, though the answer says that the derivation is finished.',
+  },
   'odd-records': {
     when: 'records',
     settings: {},
@@ -126,6 +131,7 @@ export const faultCatalogue = {
   'without-retry-after': { when: 'frame', settings: {}, what: 'A 429 or a 503 has no `Retry-After`.' },
   'without-error-bodies': { when: 'frame', settings: {}, what: 'Errors have no body.' },
   'without-compression': { when: 'frame', settings: {}, what: 'Answers are not compressed.' },
+  'without-explanations': { when: 'frame', settings: {}, what: 'The route that explains a score is not there.' },
 } as const satisfies Record<
   string,
   { when: 'door' | 'answer' | 'records' | 'frame'; settings: Record<string, number>; what: string }
@@ -145,6 +151,7 @@ export const plainFaults = [
   'without-retry-after',
   'without-error-bodies',
   'without-compression',
+  'without-explanations',
 ] as const satisfies readonly FaultName[]
 
 /** The kinds of change that come with a release of an upstream. */

@@ -7,7 +7,7 @@ import { callerOf } from '../../http/request-caller.ts'
 import { RequestError, unauthorized } from '../../http/request-error.ts'
 import { alterFrame, simplifyRequest } from './answer-frame.ts'
 import { faultSetting } from './fault-rules.ts'
-import type { FaultSelector } from './fault-selector.ts'
+import { EXPLAIN, type FaultSelector } from './fault-selector.ts'
 import { alterAnswer, ignoreHeldTag, shiftPageToOneBased, withholdWord } from './faulty-answers.ts'
 import type { Journal, JournalOutcome, RequestScope, TrackedRequest } from './journal.ts'
 import type { MovableClock } from './movable-clock.ts'
@@ -42,6 +42,7 @@ export function addFaultInjection(app: FastifyInstance, options: FaultInjectionO
 
   app.addHook('onRequest', async (request, reply) => {
     const { operation } = request.routeOptions.config
+    if (operation === EXPLAIN && hidesExplanation(faults, request)) return reply.callNotFound()
     if (!isOperation(operation)) return
     const isInternal = request.headers[internalHeader] === internalSecret
     const tracked: TrackedRequest = { operation, profile: undefined, rules: new Map(), isInternal }
@@ -82,6 +83,11 @@ export function addFaultInjection(app: FastifyInstance, options: FaultInjectionO
     withholdWord({ ...scope, rules })
     return alterAnswer({ ...scope, rules, faults, nowMs: clock.nowMs() }, alterFrame(scope, payload))
   })
+}
+
+function hidesExplanation(faults: FaultSelector, request: FastifyRequest): boolean {
+  const rules = faults.frameRules({ operation: EXPLAIN, profile: externalIdIn(request) })
+  return rules.some(({ name }) => name === 'without-explanations')
 }
 
 /** Once a request. One that is refused at the door, as without a token, has its frame selected with its answer. */

@@ -12,10 +12,22 @@ export type FaultRule = {
   operations?: OperationName[] | undefined
   /** externalIds; absent: all profiles. */
   profiles?: string[] | undefined
+  /** The local days of the records that a fault changes; absent: all days. */
+  days?: string[] | undefined
   /** The number of strikes after which the rule ends; absent: never. */
   timesMax?: number | undefined
   settings?: Record<string, number> | undefined
 }
+
+/** Faults that strike single records. The other faults strike requests or whole answers. */
+export const singleRecordFaults: readonly FaultName[] = [
+  'late',
+  'revised',
+  'vanished',
+  'failed-derivation',
+  'duplicates',
+  'odd-records',
+]
 
 const operationNames = Object.keys(operations) as [OperationName, ...OperationName[]] // the keys of a literal are its names
 const [firstName = 'latency', ...otherNames] = faultNames
@@ -26,10 +38,15 @@ export const faultRuleSchema = z
     rate: z.number().min(0).max(1).default(1),
     operations: z.array(z.enum(operationNames, { error: `must be one of ${operationNames.join(', ')}` })).optional(),
     profiles: z.array(z.string()).optional(),
+    days: z.array(z.iso.date()).optional(),
     timesMax: z.int().min(1).optional(),
     settings: z.record(z.string(), z.number().min(0)).optional(),
   })
   .superRefine((rule, context) => {
+    if (rule.days && !singleRecordFaults.includes(rule.name)) {
+      const message = `${rule.name} has none: only ${singleRecordFaults.join(', ')} select records by their day`
+      context.addIssue({ code: 'custom', path: ['days'], message })
+    }
     const known = Object.keys(faultCatalogue[rule.name].settings)
     for (const setting of Object.keys(rule.settings ?? {})) {
       if (known.includes(setting)) continue
@@ -64,7 +81,7 @@ export function parseFaultRule(text: string): FaultRule {
   const settings: Record<string, number> = {}
   for (const part of rest) {
     const [key = '', value = ''] = part.split('=')
-    if (key === 'operations' || key === 'profiles') rule[key] = value.split('+')
+    if (key === 'operations' || key === 'profiles' || key === 'days') rule[key] = value.split('+')
     else if (key === 'timesMax') rule[key] = Number(value)
     else settings[key] = Number(value)
   }
@@ -73,6 +90,6 @@ export function parseFaultRule(text: string): FaultRule {
   if (parsed.success) return parsed.data
   const reasons = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
   throw new UsageProblem(`read fault "${text}": ${reasons.join('; ')}`, {
-    hint: 'Write name=rate with a rate from 0 to 1, and after commas settings, operations=a+b, profiles=a+b or timesMax=n.',
+    hint: 'Write name=rate with a rate from 0 to 1, and after commas settings, operations=a+b, profiles=a+b, days=a+b or timesMax=n.',
   })
 }

@@ -1,9 +1,12 @@
 import type { OperationName } from '../../../base/contract/operations.ts'
 import { hashFraction } from '../people/seeded-random.ts'
 import { type FaultName, faultCatalogue } from './fault-catalogue.ts'
-import type { FaultRule } from './fault-rules.ts'
+import { type FaultRule, singleRecordFaults } from './fault-rules.ts'
 
-type FaultTarget = { operation: OperationName; profile: string | undefined }
+/** The one further route that a fault can strike: it is none of the operations. */
+export const EXPLAIN = 'explain'
+
+type FaultTarget = { operation: OperationName | typeof EXPLAIN; profile: string | undefined }
 
 /**
  * Selects the faults that strike a request or a record. The draws follow from the seed and from the number of earlier
@@ -27,9 +30,6 @@ export type FaultSelector = {
   list(): Array<FaultRule & { met: number }>
 }
 
-/** Faults that strike single records. The other faults strike requests or whole answers. */
-const singleRecordFaults: readonly FaultName[] = ['late', 'revised', 'vanished', 'duplicates', 'odd-records']
-
 /** `met` counts how often the rule struck; `requests` counts the requests by operation and profile. */
 type ActiveRule = { rule: FaultRule; met: number; requests: Map<string, number> }
 
@@ -38,7 +38,8 @@ const activated = (rule: FaultRule): ActiveRule => ({ rule, met: 0, requests: ne
 const isOver = ({ rule, met }: ActiveRule) => rule.timesMax !== undefined && met >= rule.timesMax
 
 const appliesTo = ({ rule }: ActiveRule, { operation, profile }: FaultTarget) =>
-  (rule.operations?.includes(operation) ?? true) &&
+  (rule.name === 'without-explanations') === (operation === EXPLAIN) &&
+  (rule.operations?.some((name) => name === operation) ?? true) &&
   (rule.profiles === undefined || (profile !== undefined && rule.profiles.includes(profile)))
 
 const isOfFrame = ({ rule }: ActiveRule) => faultCatalogue[rule.name].when === 'frame'

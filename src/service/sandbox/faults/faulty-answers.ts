@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DERIVATION_STATE_HEADER } from '../../../base/contract/derivation-state.ts'
-import type { OperationName } from '../../../base/contract/operations.ts'
+import { derivedReads, type OperationName } from '../../../base/contract/operations.ts'
 import { jsonContentType } from '../../../web/route.ts'
 import { parseQueryString } from '../../http/query-parameters.ts'
 import { changeRecords } from './changed-records.ts'
@@ -12,20 +12,7 @@ import type { FaultSelector } from './fault-selector.ts'
 import { applySpellingFaults, applyTimedFaults, excludeEnd, type ServedRecord, withOldNames } from './faulty-records.ts'
 import type { RequestScope } from './journal.ts'
 
-const recordOperations: readonly OperationName[] = [
-  'scores',
-  'scoresOf',
-  'biomarkers',
-  'biomarkersOf',
-  'archetypes',
-  'archetypesOf',
-  'trends',
-  'trendsOf',
-  'comparisons',
-  'comparisonsOf',
-  'tags',
-  'tagsOf',
-]
+const recordReads: readonly OperationName[] = [...derivedReads, 'tags', 'tagsOf']
 
 type AnswerScope = RequestScope & { rules: readonly FaultRule[]; faults: FaultSelector; nowMs: number }
 
@@ -42,7 +29,7 @@ function alterRecords(scope: AnswerScope, payload: unknown): unknown {
     return alteredObject(payload, withTokenOnly)
   if (tracked.operation === 'searchProfiles' && tracked.rules.has('pages-from-zero'))
     return alteredObject(payload, withPageFromZero)
-  if (!recordOperations.includes(tracked.operation)) return payload
+  if (!recordReads.includes(tracked.operation)) return payload
   if (reply.statusCode === 200 && typeof payload === 'string') return alteredList(scope, payload)
   if (reply.statusCode === 204 && tracked.rules.has('empty-200')) return sendEmptyList(reply)
   return payload

@@ -28,13 +28,18 @@ const recordIdOf = (record: ServedRecord) => String(record['id'] ?? JSON.stringi
 
 type RecordFaults = { rules: readonly FaultRule[]; faults: Pick<FaultSelector, 'hitsRecord' | 'countHit'> }
 
+/** The day that the start of a record has in its own offset. */
+const isOfDay = (record: ServedRecord, days: readonly string[]) =>
+  startFields.some((name) => days.includes(String(record[name]).slice(0, 10)))
+
 function strikesRecord({ faults }: RecordFaults, rule: FaultRule, record: ServedRecord): boolean {
+  if (rule.days !== undefined && !isOfDay(record, rule.days)) return false
   const struck = faults.hitsRecord(rule, recordIdOf(record))
   if (struck) faults.countHit(rule)
   return struck
 }
 
-/** The records that the sandbox holds true now: late and vanished records are left out, revised records preliminary. */
+/** The records that the sandbox holds true now: late, vanished and underived records are left out, revised records preliminary. */
 export function applyTimedFaults(
   records: readonly ServedRecord[],
   recordFaults: RecordFaults & { nowMs: number },
@@ -46,6 +51,7 @@ export function applyTimedFaults(
     const strikes = (record: ServedRecord, applies: boolean) => applies && strikesRecord(recordFaults, rule, record)
     if (rule.name === 'late') present = present.filter((record) => !strikes(record, !isDue(record)))
     if (rule.name === 'vanished') present = present.filter((record) => !strikes(record, isDue(record)))
+    if (rule.name === 'failed-derivation') present = present.filter((record) => !strikes(record, true))
     if (rule.name === 'revised')
       present = present.map((record) => (strikes(record, !isDue(record)) ? preliminary(record) : record))
   }
