@@ -20,7 +20,7 @@ export function pageOf(parts: readonly ProofPart[], results: readonly KeptResult
     }),
     '## Inputs that others choose',
     '',
-    'What people and other programs send is drawn at random: [the properties](../../test/proof/properties.md), each with its test.',
+    'What people and other programs send is drawn at random: the properties in `test/proof/properties.md`, each with its test.',
     '',
     '## What is not checked',
     '',
@@ -34,7 +34,7 @@ function promiseTable(all: readonly ProofPart[]): string[] {
   const rows = Object.entries(promises).map(([number, promise]) => {
     const file = testFileOf(Number(number))
     const parts = all.filter((part) => part.promises.includes(Number(number))).map(({ name }) => name)
-    return [number, promise, `[test](../../${file})`, parts.join(', ')]
+    return [number, promise, `\`${file}\``, parts.join(', ')]
   })
   return tableLines({ title: '', columns: ['', 'promise', 'its own test', 'and these parts'], rows })
 }

@@ -9,8 +9,9 @@
  *   npm run proof -- --page            the page alone, from the results that are there
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { DAY } from '../../src/base/time/units.ts'
@@ -24,15 +25,7 @@ const stateRoot = new URL('../../.proof/', import.meta.url)
 const page = new URL('../../docs/why/proof.md', import.meta.url)
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
-const { values } = parseArgs({
-  options: {
-    short: { type: 'boolean', default: false },
-    page: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true },
-    hours: { type: 'string' },
-    seed: { type: 'string', default: String(dayOfEpoch()) },
-  },
-})
+const { values } = readArguments()
 const unknown = values.only?.filter((name) => !parts.some((part) => part.name === name)) ?? []
 const numbers = [values.hours ?? '1', values.seed].map(Number)
 if (unknown.length > 0)
@@ -41,6 +34,25 @@ else if (!numbers.every((number) => Number.isFinite(number) && number >= 0))
   end('--hours and --seed want a number, such as 2')
 else if (!values.page) await proveAll(chosenParts())
 if (!values.short && process.exitCode !== 2) writeFileSync(page, pageOf(parts, readResults()))
+
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        short: { type: 'boolean', default: false },
+        page: { type: 'boolean', default: false },
+        only: { type: 'string', multiple: true },
+        hours: { type: 'string' },
+        seed: { type: 'string', default: String(dayOfEpoch()) },
+      },
+    })
+  } catch (error) {
+    end(
+      `${error instanceof Error ? error.message : error}\nThere are --short, --only PART, --hours N, --seed N and --page.`,
+    )
+    process.exit()
+  }
+}
 
 /** Without --only, a part that holds for this very commit already is not run again: this is how an interrupted proof continues. */
 function chosenParts(): ProofPart[] {
@@ -78,8 +90,20 @@ async function prove(part: ProofPart): Promise<ProofResult> {
   }
   print(`${part.name}: ${result.holds ? 'holds' : 'does not hold'} after ${minutes} minutes`)
   const { name, checks, promises } = part
-  if (!values.short) writeResult({ name, checks, promises, seed, minutes, ...conditions(), ...result })
+  if (values.short) return result
+  const allMinutes = minutesOfPieces(stateFolder, { minutes, isLast: result.holds })
+  writeResult({ name, checks, promises, seed, minutes: allMinutes, ...conditions(), ...result })
   return result
+}
+
+/** A run that continues others has taken the time of all of them. */
+function minutesOfPieces(stateFolder: string, { minutes, isLast }: { minutes: number; isLast: boolean }): number {
+  const file = join(stateFolder, 'minutes')
+  const before = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+  const sum = Math.round(10 * (before + minutes)) / 10
+  if (isLast) rmSync(file, { force: true })
+  else writeFileSync(file, String(sum))
+  return sum
 }
 
 function conditions() {

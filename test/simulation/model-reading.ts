@@ -21,7 +21,7 @@ import type { StoreResult } from '../../src/pipeline/warehouse/readings/store-gr
 import { violationsOfAdmission } from './admission-promises.ts'
 import type { ProcessSettings } from './circumstances.ts'
 import { compareWithStored, type ModelChanges, writeChanges } from './model-records.ts'
-import { awaitingOf, keepAwaiting, type LedgerRow, type ModelProfile } from './model-state.ts'
+import { awaitingOf, keepAwaiting, type LedgerRow, type ModelProfile, type StoredRecord } from './model-state.ts'
 import { changeModelTags } from './model-tags.ts'
 import { endOf, type ModelRecord, modelRecordOf, periodOf } from './records.ts'
 import { seeReading } from './seen-readings.ts'
@@ -222,8 +222,14 @@ function keepInvalid(here: ModelProfile, { stream, window, invalid }: ModelReadi
   }
 }
 
+/** An unchanged answer says of each stored record of its window that it is as it is. */
 function noteReading(here: ModelProfile, reading: ModelReading): void {
-  const { stream, window, sentAtMs, edges, complete, records } = reading
+  const { stream, window, sentAtMs, edges, complete, unchanged } = reading
+  const isHeld = (one: StoredRecord) =>
+    one.stream === stream.name &&
+    one.goneMs === null &&
+    (edges.crossingHashes.includes(one.keyHash) || isInside(periodOf(one), window))
+  const records = unchanged ? [...here.records.values()].filter(isHeld) : reading.records
   const values = new Map(records.map(({ name, value }) => [name, value]))
   const { reachesBack } = edges
   here.newReadings.push({ ...window, stream: stream.name, sentAtMs, reachesBack, complete, values })

@@ -20,22 +20,26 @@ export function violationsOfPlan(input: PlanInput, windows: readonly Span[]): st
   // A full plan leaves out only spans that are older than its windows.
   const missing = isFull ? leftOut.filter(({ endMs }) => endMs > (windows.at(-1)?.startMs ?? 0)) : leftOut
   return [
-    ...claim(windows.length <= windowsMax, `the plan has ${windows.length} windows, and may have ${windowsMax}`),
-    ...claim(missing.length === 0, `the plan leaves out ${text(missing)} of what is due`),
-    ...claim(totalMs(asked) === totalMs(windows), `the plan asks twice for a span: ${text(windows)}`),
+    ...claim(windows.length <= windowsMax, () => `the plan has ${windows.length} windows, and may have ${windowsMax}`),
+    ...claim(missing.length === 0, () => `the plan leaves out ${text(missing)} of what is due`),
+    ...claim(totalMs(asked) === totalMs(windows), () => `the plan asks twice for a span: ${text(windows)}`),
     ...claim(
       windows.every(({ startMs, endMs }) => startMs < endMs),
-      `the plan has an empty window: ${text(windows)}`,
+      () => `the plan has an empty window: ${text(windows)}`,
     ),
-    ...claim(isNewestFirst(windows), `the newest window is not the first: ${text(windows)}`),
-    ...claim(asksForNothingBlocked(input, windows), `the plan asks for what must not be asked for: ${text(windows)}`),
+    ...claim(isNewestFirst(windows), () => `the newest window is not the first: ${text(windows)}`),
+    ...claim(
+      asksForNothingBlocked(input, windows),
+      () => `the plan asks for what must not be asked for: ${text(windows)}`,
+    ),
     ...windows.flatMap((window) => violationsOfWindow(window, due, input)),
     ...violationsOfCuts(input, windows, due),
     ...(input.tagged && !isFull ? violationsOfTags({ ...input, tagged: input.tagged }, windows, due) : []),
   ]
 }
 
-const claim = (holds: boolean, violation: string): string[] => (holds ? [] : [violation])
+/** The text is made for a broken promise only: most of them hold. */
+const claim = (holds: boolean, violation: () => string): string[] => (holds ? [] : [violation()])
 
 const isNewestFirst = (windows: readonly Span[]) =>
   windows.every((window, index) => index === 0 || window.endMs <= (windows[index - 1]?.startMs ?? 0))
@@ -52,18 +56,18 @@ function violationsOfWindow(window: Span, due: readonly Span[], { tagged, sizeMs
   // Where windows are as short as the time ahead, some lie in it wholly.
   const isPartlyDue = besideMs < totalMs([window]) || sizeMs <= aheadMs + 2 * DAY
   if (tagged?.windows.some(isSame))
-    return claim(besideMs <= BESIDE_DUE_MAX_MS && isPartlyDue, `little of ${text([window])} is due`)
+    return claim(besideMs <= BESIDE_DUE_MAX_MS && isPartlyDue, () => `little of ${text([window])} is due`)
   const lastMs = aheadMs > 0 ? Math.ceil(wanted.endMs / DAY) * DAY + aheadMs : wanted.endMs
   const firstMs = aheadMs > 0 ? Math.floor(wanted.startMs / DAY) * DAY : wanted.startMs
   const beyond = subtract([window], [{ startMs: firstMs, endMs: lastMs }])
   const startsWell = window.startMs % DAY === 0 || due.some(({ startMs }) => startMs === window.startMs)
   const isBesideTags = tagged?.windows.some(({ endMs }) => endMs === window.startMs) ?? false
   return [
-    ...claim(totalMs([window]) <= sizeMs, `${text([window])} is longer than a request may ask for`),
-    ...claim(beyond.length === 0, `${text([window])} lies beyond what is wanted`),
-    ...claim(aheadMs > 0 || besideMs === 0, `${text([window])} is not due`),
-    ...claim(isPartlyDue, `nothing of ${text([window])} is due`),
-    ...claim(startsWell || isBesideTags || sizeMs < DAY, `${text([window])} begins at no midnight`),
+    ...claim(totalMs([window]) <= sizeMs, () => `${text([window])} is longer than a request may ask for`),
+    ...claim(beyond.length === 0, () => `${text([window])} lies beyond what is wanted`),
+    ...claim(aheadMs > 0 || besideMs === 0, () => `${text([window])} is not due`),
+    ...claim(isPartlyDue, () => `nothing of ${text([window])} is due`),
+    ...claim(startsWell || isBesideTags || sizeMs < DAY, () => `${text([window])} begins at no midnight`),
   ]
 }
 
@@ -78,6 +82,6 @@ function violationsOfCuts({ tagged, sizeMs }: PlanInput, windows: readonly Span[
     const earliestMs = window.endMs - sizeMs
     const midnightMs = Math.ceil(earliestMs / DAY) * DAY
     const bestMs = midnightMs < window.endMs ? midnightMs : earliestMs
-    return claim(window.startMs === bestMs, `${text([window])} could begin at ${bestMs}`)
+    return claim(window.startMs === bestMs, () => `${text([window])} could begin at ${bestMs}`)
   })
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { appendFileSync, closeSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { entry } from '../../support/run-program.ts'
 import { type SilentProxy, startSilentProxy } from '../../support/silent-proxy.ts'
 import type { JumpingClock } from './jumping-clock.ts'
 import { STARTING, type Supervised, supervise } from './supervised.ts'
@@ -33,7 +34,6 @@ type FleetOptions = {
 }
 
 const workerProgram = fileURLToPath(new URL('../../chaos/worker-child.ts', import.meta.url))
-const program = fileURLToPath(new URL('../../../src/vitalsync.mjs', import.meta.url))
 const cache = fileURLToPath(new URL('../../../node_modules/.cache/vitalsync', import.meta.url))
 /** Shorter than in production, so that a run of minutes sees jobs change hands often. */
 const LEASE_MS = 2000
@@ -64,7 +64,7 @@ async function startMember(
   const { database, queue } = edges
   const env = { ...settings, DATABASE_URL: database.url, QUEUE_URL: queue.url, UPSTREAM_URL: upstreamUrl }
   const isWorker = workers.includes(name)
-  const words = isWorker ? [workerProgram, JSON.stringify(env), String(LEASE_MS)] : [program, 'schedule']
+  const words = isWorker ? [workerProgram, JSON.stringify(env), String(LEASE_MS)] : [entry, 'schedule']
   const logFile = join(folder, `${name}.log`)
   const start = () => startLogged(words, { logFile, env: { ...(isWorker ? {} : env), ...clock?.env } })
   return { process: supervise(name, start), edges, clock, logFile }
@@ -94,7 +94,7 @@ export async function startServiceMember(options: ServiceOptions): Promise<Membe
   // A sandbox stores the people that are missing when it starts: started again with its people, it would bring the erased back.
   let missing = people
   const start = () => {
-    const child = startLogged([program, 'sandbox', ...words, '--profiles', String(missing)], { logFile, env })
+    const child = startLogged([entry, 'sandbox', ...words, '--profiles', String(missing)], { logFile, env })
     missing = 0
     return child
   }

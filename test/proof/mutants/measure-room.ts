@@ -56,10 +56,12 @@ export async function measureRoom(room: Room, measurement: Measurement): Promise
 }
 
 /** A room without engines takes of its tests those that need none. */
-function testsOf({ tests, engines }: Room, root: string): string[] {
-  const files = globSync([...tests], { cwd: root }).toSorted()
+function testsOf({ name, tests, engines }: Room, root: string): string[] {
   const pure = engines ? undefined : new Set(pureTests(root))
-  return files.filter((file) => pure?.has(file) ?? true)
+  const files = globSync([...tests], { cwd: root }).filter((file) => pure?.has(file) ?? true)
+  // Without a list of tests Stryker would run all.
+  if (files.length === 0) throw new Error(`measure ${name}: none of its tests runs without engines`)
+  return files.toSorted()
 }
 
 const isUnnoticed = ({ state }: Mutant): boolean => state === 'survived' || state === 'unreached'

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { HOUR } from '../../../src/base/time/units.ts'
 import setupEngines from '../../support/test-engines.ts'
 import type { ProofOptions, ProofPart, ProofResult, Survivor } from '../part.ts'
 import { measureRoom, type RoomResult } from './measure-room.ts'
 import { type Room, rooms } from './rooms.ts'
-import { surroundingsHash } from './run-stryker.ts'
+import { digestOfReport, surroundingsHash } from './run-stryker.ts'
 import { sampleOfRooms } from './sample.ts'
 import type { KnownSurvivor } from './survivors.ts'
 import { describeUnexplained, percentOf, scoreTable } from './tables.ts'
@@ -27,15 +28,29 @@ export const part: ProofPart = {
     const worlds = options.short ? WORLDS.short : WORLDS.whole
     const results = await withEngines(chosen, async (environment) => {
       const measured: RoomResult[] = []
-      for (const { room, only } of chosen) {
+      const endsAtMs = performance.now() + (options.hours ?? Number.POSITIVE_INFINITY) * HOUR
+      for (const { room, only, isMeasured } of await measuredFirst(chosen, stateFolder)) {
+        if (!isMeasured && performance.now() >= endsAtMs) break
         const measurement = { root, stateFolder, environment, worlds, print: options.print, ...(only ? { only } : {}) }
         measured.push(await measureRoom(room, measurement))
       }
       return measured
     })
     const listed = new Set(chosen.flatMap(({ room }) => (room.isListed ? [room.name] : [])))
-    return resultOf(results, listed, options)
+    const unmeasured = chosen.flatMap(({ room }) => (results.some((one) => one.room === room.name) ? [] : room.name))
+    return resultOf({ results, unmeasured, listed }, options)
   },
+}
+
+/** Rooms that were measured before come first, and in any time: Stryker runs for them only if something has changed. */
+async function measuredFirst(chosen: Chosen, stateFolder: string) {
+  const rows = await Promise.all(
+    chosen.map(async ({ room, only }) => {
+      const isMeasured = (await digestOfReport({ stateFolder, name: room.name })) !== undefined
+      return { room, only, isMeasured }
+    }),
+  )
+  return rows.toSorted((one, other) => Number(other.isMeasured) - Number(one.isMeasured))
 }
 
 type Chosen = ReadonlyArray<{ readonly room: Room; readonly only?: readonly string[] }>
@@ -58,20 +73,24 @@ export async function withEngines<T>(
   }
 }
 
-function resultOf(
-  results: readonly RoomResult[],
-  listed: ReadonlySet<string>,
-  { short, print }: ProofOptions,
-): ProofResult {
+type Measured = {
+  readonly results: readonly RoomResult[]
+  /** Rooms that the run did not come to in its time. */
+  readonly unmeasured: readonly string[]
+  readonly listed: ReadonlySet<string>
+}
+
+function resultOf({ results, unmeasured, listed }: Measured, { short, print }: ProofOptions): ProofResult {
   const unexplained = results.flatMap((result) => (listed.has(result.room) ? result.unexplained : []))
   const outdated = results.flatMap((result) => result.outdated)
   for (const mutant of unexplained) print(describeUnexplained(mutant))
   for (const { file, from } of outdated) print(`${file}: the list of survivors names lines that are gone: ${from}`)
   return {
-    holds: unexplained.length === 0 && outdated.length === 0,
+    holds: unexplained.length === 0 && outdated.length === 0 && unmeasured.length === 0,
     tables: results.map(scoreTable),
     survivors: results.flatMap(({ explained }) => explained.map(describeSurvivor)),
     notChecked: [
+      ...unmeasured.map((name) => `Mutants of ${name}: the run ended before them.`),
       ...results.flatMap(unlistedLives(listed)),
       'Constants of modules are not changed: they are computed when a module is loaded, once for all mutants of a process.',
       'A mutant that makes the tests run too long counts as neither killed nor survived.',

@@ -63,7 +63,7 @@ export const rooms: readonly Room[] = [
     name: 'readings',
     sources: ['src/pipeline/warehouse/readings/{settle-readings,tag-changes,reading-queue}.ts'],
     tests: ['test/pipeline/warehouse/readings/reading-rules.test.ts'],
-    engines: false,
+    engines: true,
   },
   {
     name: 'due',

@@ -17,14 +17,38 @@ export type StrykerRun = {
   print(line: string): void
 }
 
-/** Runs Stryker as a child. Results that still hold are taken from the run before: Stryker compares sources and test files. */
+/**
+ * Runs Stryker as a child, unless its report of the same sources and tests is there. Where some have changed, results that still hold
+ * are taken from the run before.
+ */
 export async function runStryker(run: StrykerRun): Promise<Mutant[]> {
   await mkdir(run.stateFolder, { recursive: true })
-  const [configFile, reportFile] = ['config', 'report'].map((kind) => join(run.stateFolder, `${run.name}-${kind}.json`))
-  await writeFile(`${configFile}`, `${JSON.stringify(strykerOptions(run, `${reportFile}`), undefined, 2)}\n`)
-  const exitCode = await strykerEnds(run, `${configFile}`)
-  if (exitCode !== 0) throw new Error(`run Stryker on ${run.name}: it ended with ${exitCode}; its lines are above`)
-  return mutantsOf(JSON.parse(await readFile(`${reportFile}`, 'utf8')))
+  const place = (kind: string) => join(run.stateFolder, `${run.name}-${kind}.json`)
+  const digest = await digestOfFiles(
+    run.root,
+    [...run.sources, ...run.tests].toSorted(),
+    run.environment['SIMULATION_WORLDS'] ?? '',
+  )
+  if ((await digestOfReport(run)) !== digest) {
+    await writeFile(place('config'), `${JSON.stringify(strykerOptions(run, place('report')), undefined, 2)}\n`)
+    const exitCode = await strykerEnds(run, place('config'))
+    if (exitCode !== 0) throw new Error(`run Stryker on ${run.name}: it ended with ${exitCode}; its lines are above`)
+    await writeFile(place('digest'), JSON.stringify(digest))
+  }
+  return mutantsOf(JSON.parse(await readFile(place('report'), 'utf8')))
+}
+
+/** A digest of the sources and tests that the report of a run is about; undefined without a report. */
+export const digestOfReport = ({ stateFolder, name }: Pick<StrykerRun, 'stateFolder' | 'name'>) =>
+  readFile(join(stateFolder, `${name}-digest.json`), 'utf8').then(
+    (text): unknown => JSON.parse(text),
+    () => undefined,
+  )
+
+async function digestOfFiles(root: string, files: readonly string[], before: string): Promise<string> {
+  const hash = createHash('sha256').update(before)
+  for (const file of files) hash.update(file).update(await readFile(join(root, file)))
+  return hash.digest('hex').slice(0, 12)
 }
 
 function strykerOptions({ name, sources, tests, stateFolder }: StrykerRun, reportFile: string): object {
@@ -44,7 +68,7 @@ function strykerOptions({ name, sources, tests, stateFolder }: StrykerRun, repor
     reporters: ['json'],
     jsonReporter: { fileName: reportFile },
     tempDirName: '.vitest/mutants',
-    ignorePatterns: ['.vitest', '.vitalsync', 'dist', 'coverage'],
+    ignorePatterns: ['.proof', '.vitest', '.vitalsync', 'dist', 'coverage'],
     concurrency: Math.min(2, availableParallelism()),
     // An endless loop through the mutant ends by Stryker's count of its passes. The time is for other loops, and a busy machine is slow.
     timeoutMS: 30_000,
@@ -76,10 +100,6 @@ const strykerEnds = ({ root, environment, print }: StrykerRun, configFile: strin
  */
 export async function surroundingsHash(root: string): Promise<string> {
   const files = globSync(['{src,jobs,config,test}/**/*.{ts,tsx,mjs,json,sql}', 'package-lock.json'], { cwd: root })
-  const hash = createHash('sha256')
-  for (const file of files.toSorted()) {
-    if (/\.test\.ts$|^test\/proof\//.test(file)) continue
-    hash.update(file).update(await readFile(join(root, file)))
-  }
-  return hash.digest('hex').slice(0, 12)
+  const surrounding = files.filter((file) => !/\.test\.ts$|^test\/proof\//.test(file))
+  return digestOfFiles(root, surrounding.toSorted(), '')
 }

@@ -12,9 +12,12 @@ export type Mutant = {
   readonly called: string
   readonly operator: string
   readonly change: string
-  readonly exchanges: ReadonlyArray<{ readonly from: string; readonly to: string }>
+  readonly exchanges: readonly Exchange[]
   readonly senders: readonly Sender[]
 }
+
+/** A text of the statement, the text that is sent instead, and the files of tests that send it. */
+type Exchange = { readonly from: string; readonly to: string; readonly files: readonly string[] }
 
 /** The same change is one mutant in all texts of a template. */
 export const mutantsOf = (statements: readonly Statement[]): Mutant[] =>
@@ -22,7 +25,7 @@ export const mutantsOf = (statements: readonly Statement[]): Mutant[] =>
     const edited = texts.flatMap(editedTexts)
     return [...Map.groupBy(edited, ({ change }) => change)].flatMap(([change, same]) => {
       const key = `${statement.file} ${statement.called}: ${change}`
-      const exchanges = same.map(({ from, to }) => ({ from, to }))
+      const exchanges = same.map(({ from, to, senders: sent }) => ({ from, to, files: filesOf(sent) }))
       const senders = same.flatMap((one) => one.senders)
       const { edit } = same[0] ?? {}
       return edit
@@ -30,6 +33,8 @@ export const mutantsOf = (statements: readonly Statement[]): Mutant[] =>
         : []
     })
   })
+
+const filesOf = (senders: readonly Sender[]) => [...new Set(senders.map(({ file }) => file))]
 
 /** Each change of a text; a change that occurs several times in the text has its number. */
 function editedTexts({ text, tree, senders }: Statement['texts'][number]) {

@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { loadModule } from 'pgsql-parser'
 import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
 import type { ProofOptions, ProofPart, ProofResult } from '../part.ts'
 import { explained, tablesOf, unexplained } from './figures.ts'
-import { killersAfter, knownSurvivors, readKillers, writeKillers } from './listed-mutants.ts'
+import { type Killers, killersAfter, knownSurvivors, readKillers, writeKillers } from './listed-mutants.ts'
 import { mutantsOf } from './mutants.ts'
-import { playMutants } from './play.ts'
+import { type Judged, playMutants } from './play.ts'
 import { playSample } from './play-sample.ts'
 import { type Recording, recordedFiles, recordStatements } from './recording.ts'
 import { endTests } from './run-tests.ts'
@@ -48,14 +48,51 @@ async function untilStopped<T>(ms: number | undefined, work: (signal: AbortSigna
   }
 }
 
-/** A run that is cut keeps what it played in the folder of its state, and continues there. */
-async function runWhole({ stateFolder, print, serverUrl, signal }: RunOptions): Promise<ProofResult> {
-  const recording = await recordStatements(recordedFiles(), stateFolder)
+/**
+ * A run that is cut keeps what it played in the folder of its state, and continues there. It plays beside the files that are recorded
+ * before it records others: a mutant that they kill needs no more, and a run that is cut has its kills.
+ */
+async function runWhole(options: RunOptions): Promise<ProofResult> {
+  const { print, signal } = options
+  const killers = readKillers()
+  let recorded = -1
+  for (;;) {
+    const piece = await playRecorded(options, { killers, filesMax: recorded < 0 ? 0 : FILES_PER_PIECE })
+    const { recording } = piece
+    print(`${recording.files.length} files of tests recorded${recording.isWhole ? ', which are all' : ''}`)
+    if (recording.isWhole || recording.files.length === recorded || signal.aborted) return resultOf(piece, options)
+    recorded = recording.files.length
+  }
+}
+
+const FILES_PER_PIECE = 40
+
+type Piece = Awaited<ReturnType<typeof playRecorded>>
+
+async function playRecorded(
+  { stateFolder, print, serverUrl, signal }: RunOptions,
+  { killers, filesMax }: { killers: Killers; filesMax: number },
+) {
+  const files = likeliestFirst(recordedFiles(), killers)
+  const recording = await recordStatements(files, { stateFolder, filesMax })
   const { mutants, refused, unprinted } = await mutantsIn(recording, serverUrl)
   print(`${mutants.length} mutants; ${refused} more are refused by Postgres`)
-  const killers = readKillers()
   const stepsOf = createStepsOf(recording.tests, killers)
-  const judged = await playMutants({ mutants, stepsOf, ...placesIn(stateFolder), signal, print })
+  const played = await playMutants({ mutants, stepsOf, killers, ...placesIn(stateFolder), signal, print })
+  // A file that is not recorded yet may kill it.
+  const judged = recording.isWhole ? played : played.map(undecided)
+  return { recording, judged, refused, unprinted, killers }
+}
+
+const undecided = (one: Judged): Judged => (one.verdict === 'killed' ? one : { ...one, verdict: 'not played' })
+
+/** Files that killed mutants before, the quickest first, and then the others. */
+function likeliestFirst(files: readonly string[], killers: Killers): string[] {
+  const seconds = (file: string) => killers[basename(file)]?.seconds ?? Number.MAX_VALUE
+  return files.toSorted((one, other) => seconds(one) - seconds(other))
+}
+
+function resultOf({ recording, judged, refused, unprinted, killers }: Piece, { print }: RunOptions): ProofResult {
   // A file whose recording was cut, or failed, gave no mutants: its kills are none of this run.
   if (recording.isWhole) writeKillers(killersAfter(killers, judged, recording.tests))
   const known = knownSurvivors()
@@ -67,7 +104,8 @@ async function runWhole({ stateFolder, print, serverUrl, signal }: RunOptions): 
     tables: tablesOf(judged, known),
     survivors: explained(judged, known),
     notChecked: [
-      `${notPlayed} of ${judged.length} mutants of SQL, which were not played in the time of the run.`,
+      `${notPlayed} of ${judged.length} mutants of SQL, which were not decided in the time of the run. A kill is decided sooner than a survival, so that the shares of a run that was cut are too high.`,
+      `${living.length} mutants of SQL that live, and that nobody has explained yet.`,
       `${refused} mutants that Postgres refuses to plan, and ${unprinted.length} statements that the printer does not give back unchanged.`,
       'Functions and views of the migrations, COPY, and statements that only processes of their own send: those of commands, and of tests that kill processes.',
       'Of the tests that send a statement: those beyond one minute of its own subject and a quarter of a minute of the others, the slowest.',
@@ -79,7 +117,7 @@ async function runSample({ stateFolder, seed, print, serverUrl, signal }: RunOpt
   return playSample({
     killers: readKillers(),
     seed,
-    record: (files) => recordStatements(files, stateFolder),
+    record: (files) => recordStatements(files, { stateFolder, filesMax: files.length }),
     mutantsOf: async (recording) => (await mutantsIn(recording, serverUrl)).mutants,
     ...placesIn(stateFolder),
     signal,

@@ -1,3 +1,5 @@
+import { basename } from 'node:path'
+import type { Killers } from './listed-mutants.ts'
 import type { Mutant } from './mutants.ts'
 import type { Outcome } from './plan.ts'
 import { type DuePlay, playBatch } from './play-batch.ts'
@@ -11,6 +13,7 @@ export type Judged = { readonly mutant: Mutant; readonly verdict: Verdict; reado
 export type PlayOptions = {
   readonly mutants: readonly Mutant[]
   readonly stepsOf: (mutant: Mutant) => readonly Step[]
+  readonly killers: Killers
   readonly stateFile: string
   readonly workFolder: string
   readonly processesAtOnce: number
@@ -22,15 +25,17 @@ export type PlayOptions = {
 const PLAYS_PER_PROCESS = 40
 /** More mutants at once would rarely survive a test together. */
 const TOGETHER_MAX = 16
+/** How many files of tests a mutant is played against alone. */
+const ALONE_MAX = 4
 /** Tests of one process together, by their duration as they are. */
 const PROCESS_MS_MAX = 120_000
 /** About as long as a process takes to start. */
 const START_MS = 4000
 
 /**
- * Plays each mutant against one file of tests after the other, until a test fails: alone against the likeliest file. A mutant that
- * survives it is played with mutants of other statements at once, in as many turns as one statement has mutants; where a test fails,
- * the mutants whose statements it sends are divided.
+ * Plays each mutant against one file of tests after the other, until a test fails: alone against the files that killed others of its
+ * statement. A mutant that survives those is played with mutants of other statements at once, in as many turns as one statement has
+ * mutants; where a test fails, the mutants whose statements it sends are divided.
  */
 export async function playMutants(options: PlayOptions): Promise<Judged[]> {
   const { mutants, workFolder, processesAtOnce, signal, print } = options
@@ -38,15 +43,21 @@ export async function playMutants(options: PlayOptions): Promise<Judged[]> {
   const steps = new Map(mutants.map((mutant) => [mutant, options.stepsOf(mutant)]))
   const playsOf = (mutant: Mutant) => (steps.get(mutant) ?? []).map((step) => state.find(mutant, step))
   const underWay = new Set<string>()
+  const kills = killsOfStatements(mutants, options.killers)
+  const addKill = ({ mutant, step }: Pick<DuePlay, 'mutant' | 'step'>) => {
+    if (state.find(mutant, step)?.outcome === 'killed') kills.add(mutant, step.file)
+  }
+  for (const [mutant, list] of steps) for (const step of list) addKill({ mutant, step })
   const dueOf = (mutant: Mutant): DuePlay[] => {
     const plays = playsOf(mutant)
     if (verdictOf(plays) === 'killed') return []
     const left = (steps.get(mutant) ?? []).filter((_, index) => plays[index] === undefined)
     const survived = plays.length - left.length
-    const next = survived === 0 ? left.slice(0, 1) : left
-    return next.map((step) => {
+    const likely = survived < ALONE_MAX ? likeliest(left, kills.of(mutant)) : undefined
+    const first = likely ?? (survived === 0 ? left[0] : undefined)
+    return (first ? [first] : left).map((step) => {
       const due = { mutant, step, survived }
-      return state.divided(due) ?? { ...due, togetherMax: survived === 0 ? 1 : TOGETHER_MAX }
+      return state.divided(due) ?? { ...due, togetherMax: first ? 1 : Math.min(TOGETHER_MAX, 2 ** survived) }
     })
   }
 
@@ -56,6 +67,7 @@ export async function playMutants(options: PlayOptions): Promise<Judged[]> {
     underWay.delete(batch.file)
     if (signal.aborted) return
     state.keepResult(batch.groups.flat(), result)
+    batch.groups.flat().forEach(addKill)
     print(progressOf(mutants.map((mutant) => verdictOf(playsOf(mutant)))))
   }
   const running = new Set<Promise<void>>()
@@ -104,7 +116,39 @@ export function groupsOf(due: readonly DuePlay[]): DuePlay[][] {
   return groups
 }
 
-const isSameStatement = (one: Mutant, other: Mutant) => one.file === other.file && one.called === other.called
+const statementOf = ({ file, called }: Pick<Mutant, 'file' | 'called'>) => `${file} ${called}`
+const isSameStatement = (one: Mutant, other: Mutant) => statementOf(one) === statementOf(other)
+
+/** How many mutants of its statement a file of tests has killed, by the name of the file; infinitely many if it killed this very mutant. */
+type Kills = ReadonlyMap<string, number>
+
+function killsOfStatements(mutants: readonly Mutant[], killers: Killers) {
+  const byStatement = new Map<string, Map<string, number>>()
+  const ownKiller = new Map(Object.entries(killers).flatMap(([file, { ids }]) => ids.map((id) => [id, file] as const)))
+  const add = (mutant: Mutant, file: string) => {
+    const kills = byStatement.get(statementOf(mutant)) ?? new Map<string, number>()
+    byStatement.set(statementOf(mutant), kills.set(basename(file), (kills.get(basename(file)) ?? 0) + 1))
+  }
+  for (const mutant of mutants) {
+    const file = ownKiller.get(mutant.id)
+    if (file) add(mutant, file)
+  }
+  return {
+    add,
+    of(mutant: Mutant): Kills {
+      const kills = byStatement.get(statementOf(mutant)) ?? new Map<string, number>()
+      const file = ownKiller.get(mutant.id)
+      return file ? new Map([...kills, [file, Number.POSITIVE_INFINITY]]) : kills
+    },
+  }
+}
+
+/** The file with the most kills in its time, if any has killed one. */
+function likeliest(steps: readonly Step[], kills: Kills): Step | undefined {
+  const rate = ({ file, ms }: Step) => (kills.get(basename(file)) ?? 0) / (START_MS + ms)
+  const [best] = steps.toSorted((one, other) => (rate(one) === rate(other) ? 0 : rate(other) - rate(one)))
+  return best && rate(best) > 0 ? best : undefined
+}
 
 const msOf = (group: readonly DuePlay[]): number => Math.max(...group.map(({ step }) => step.ms))
 

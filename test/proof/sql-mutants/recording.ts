@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pureTests } from '../../../config/pure-tests.ts'
 import type { RecordedStatement } from './exchange-statements.ts'
 import { readLines } from './json-lines.ts'
 import type { Mutant } from './mutants.ts'
@@ -24,17 +25,25 @@ const recordedFolders = '{,*/}{warehouse,work,schedule,promises,operations,upstr
 const leftOut =
   /\/(service\/(derive|evaluate|sandbox)\/|service\/fuzz|pipeline\/upstream\/(?!token)|operations\/two-versions|promises\/17)/
 
-export const recordedFiles = (): string[] =>
-  globSync(`test/${recordedFolders}/**/*.test.ts`, { cwd: root })
-    .filter((file) => !leftOut.test(file))
+export function recordedFiles(): string[] {
+  const pure = new Set(pureTests(root))
+  return globSync(`test/${recordedFolders}/**/*.test.ts`, { cwd: root })
+    .filter((file) => !leftOut.test(file) && !pure.has(file))
     .toSorted()
+}
 
-/** Runs these files once. A file that was run before, and has not changed since, nor the product, is not run again. */
-export async function recordStatements(files: readonly string[], stateFolder: string): Promise<Recording> {
+/**
+ * Runs these files once, at most `filesMax` of those that are missing. A file that was run before, and has not changed since, nor the
+ * product, is not run again.
+ */
+export async function recordStatements(
+  files: readonly string[],
+  { stateFolder, filesMax }: { stateFolder: string; filesMax: number },
+): Promise<Recording> {
   const placeOf = placesOfRecordings(join(stateFolder, 'recordings'))
   const run = join(stateFolder, 'recording')
   keepRecordings(run, placeOf)
-  const missing = files.filter((file) => !existsSync(placeOf(file)))
+  const missing = files.filter((file) => !existsSync(placeOf(file))).slice(0, filesMax)
   if (missing.length > 0) {
     mkdirSync(run, { recursive: true })
     const [record, tests, endedFiles] = placesOfRun(run)
@@ -85,12 +94,13 @@ function digestOfFiles(files: readonly string[], before = ''): string {
   return digest.digest('hex').slice(0, 16)
 }
 
-/** A play is that of a mutant against a version of a file of tests. */
+/** A play is that of a mutant against a version of a file of tests: texts that other files send do not change it. */
 export function digestOfPlay(): (mutant: Pick<Mutant, 'exchanges'>, file: string) => string {
   const files = new Map<string, string>()
   return ({ exchanges }, file) => {
     const known = files.get(file) ?? digestOfFiles([file.slice(root.length + 1)])
     files.set(file, known)
-    return createHash('sha256').update(known).update(JSON.stringify(exchanges)).digest('hex').slice(0, 16)
+    const own = exchanges.filter(({ files: senders }) => senders.includes(file)).map(({ from, to }) => [from, to])
+    return createHash('sha256').update(known).update(JSON.stringify(own.toSorted())).digest('hex').slice(0, 16)
   }
 }
