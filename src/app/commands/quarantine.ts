@@ -63,17 +63,21 @@ export async function replayQuarantine(context: CommandContext, filter: Quaranti
   })
   if (terminal.json) terminal.printJson('quarantine replay', replayed)
   else {
-    const { pushed, reread } = replayed
-    const parts = [
+    const { pushed, stored, reread } = replayed
+    const waiting = [
       ...(pushed > 0 ? [`${formatNumber(pushed)} wait to be pushed again.`] : []),
       ...(reread > 0 ? [`For ${formatNumber(reread)} upstream is asked again.`] : []),
     ]
-    if (parts.length > 0 || !filter.ids)
-      terminal.print(
-        parts.length > 0 ? `${parts.join(' ')} The next sweep does it; at once: vitalsync sync.` : NOTHING_TO_DO,
-      )
+    const parts = [
+      ...(stored > 0 ? [`${formatNumber(stored)} fit now, and are stored.`] : []),
+      ...(waiting.length > 0 ? [`${waiting.join(' ')} The next sweep does it; at once: vitalsync sync.`] : []),
+    ]
+    if (parts.length > 0 || !filter.ids) terminal.print(parts.length > 0 ? parts.join(' ') : NOTHING_TO_DO)
   }
-  requireAllFound(replayed.pushed + replayed.reread, filter, ['quarantined record', 'vitalsync quarantine list'])
+  requireAllFound(replayed.pushed + replayed.stored + replayed.reread, filter, [
+    'quarantined record',
+    'vitalsync quarantine list',
+  ])
   return exitCodes.done
 }
 

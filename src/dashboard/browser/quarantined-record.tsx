@@ -26,8 +26,8 @@ const PREVIEWED_MAX = 8
 /** Replay and discard of records. Both show first what they are about. */
 export function RecordActions({ what, about, chosen, option, count, preview = [], again }: ChoiceProps) {
   const replay = async () => {
-    const replayed = await act<{ pushed: number; reread: number }>('quarantine/replay', chosen)
-    return `${shownCount(replayed.pushed, 'item')} will be pushed again; for ${shownCount(replayed.reread, 'record')} upstream is asked again. What still does not fit comes back.`
+    const replayed = await act<{ pushed: number; stored: number; reread: number }>('quarantine/replay', chosen)
+    return `${shownCount(replayed.pushed, 'item')} will be pushed again; ${shownCount(replayed.stored, 'record')} fit by now and are stored; for ${shownCount(replayed.reread, 'record')} upstream is asked again. What still does not fit comes back.`
   }
   const discard = async () => {
     const { discarded } = await act<{ discarded: number }>('quarantine/discard', chosen)

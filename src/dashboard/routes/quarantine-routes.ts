@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { pulledStreams, pushedStreams } from '../../../config/streams.ts'
-import { UsageProblem } from '../../base/errors.ts'
+import { UnknownId, UsageProblem } from '../../base/errors.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createQuarantine } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { causePageKey, readQuarantineGroups } from '../../pipeline/warehouse/reports/cause-groups.ts'
@@ -56,7 +56,7 @@ async function showRecord({ reading, audit }: DashboardContext, { id }: { id: st
       hint: 'Switch “Health values” on: each look is recorded.',
     })
   const found = await quarantineOf(reading).show(id)
-  if (!found) throw new UsageProblem('The record is not in quarantine any more.')
+  if (!found) throw new UnknownId('The record is not in quarantine any more.')
   const { externalId, ...record } = found
   const { profileId } = record
   const { name: who, role } = visit.actor
@@ -79,6 +79,16 @@ function fittingOf({ stream, direction, path }: { stream: string; direction: str
   return there.length > 0 ? there : fittingValues(schema, '')
 }
 
+/** All of an empty quarantine is a choice too. */
+async function requireChosen({ reading }: DashboardContext, chosen: z.output<typeof choice>): Promise<void> {
+  if ('all' in chosen) return
+  const [found] = await quarantineOf(reading).list(chosen, 1)
+  if (found) return
+  throw new UnknownId('choose records: none of these is in quarantine', {
+    hint: 'They may have been replayed or discarded meanwhile: load the list again.',
+  })
+}
+
 export const quarantineRoutes = [
   defineRead({
     name: 'quarantine-groups',
@@ -91,12 +101,14 @@ export const quarantineRoutes = [
     name: 'quarantine/replay',
     body: choice,
     recorded: recordedChoice,
+    requireChosen,
     act: ({ pipeline }, chosen) => quarantineOf(pipeline.pool).replay(filterOf(chosen)),
   }),
   defineAct({
     name: 'quarantine/discard',
     body: choice,
     recorded: recordedChoice,
+    requireChosen,
     act: async ({ pipeline }, chosen) => ({
       discarded: await quarantineOf(pipeline.pool).discard(filterOf(chosen)),
     }),

@@ -3,12 +3,12 @@ import { errorBodySchema } from '../../base/contract/error-body.ts'
 import { operations } from '../../base/contract/operations.ts'
 import { isJsonObject } from '../../base/text/json.ts'
 import { SECOND } from '../../base/time/units.ts'
+import { foldedName } from '../../pipeline/transfer/misfits.ts'
 import {
   type ContractPoint,
   type Deviation,
   type Exchange,
   endOf,
-  foldedName,
   harmful,
   harmless,
   isOk,

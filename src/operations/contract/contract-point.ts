@@ -88,26 +88,6 @@ export const harmful = (says: string, question?: Question): Deviation => ({ seve
 /** How an answer is named in a sentence. */
 export const endOf = ({ status, failure }: Exchange) => (status === undefined ? (failure ?? 'no answer') : `${status}`)
 
-const namePattern = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/
-const looksLikeData = /\d{4}|[0-9a-f]{12}/i
-
-/** The name of a field; one that may be data, as an id or a date, becomes a star. */
-export const foldedName = (name: string) => (namePattern.test(name) && !looksLikeData.test(name) ? name : '*')
-
-/** A path of names, whose indexes become one: `factors[].unit`. */
-export function foldedPath(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, part) => {
-    if (typeof part === 'number') return text.endsWith('[]') ? text : `${text}[]`
-    return text === '' ? foldedName(String(part)) : `${text}.${foldedName(String(part))}`
-  }, '')
-}
-
-/** A word of a closed list; a text that may be a value becomes a star. */
-export const foldedWord = (word: string) =>
-  /^[A-Za-z%][A-Za-z _/%²0-9-]{0,39}$/.test(word) && !/\d{3}/.test(word) ? word : '*'
-
-export const jsonTypeOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value)
-
 const SHOWN_MAX = 6
 
 /** A list for a sentence, short even where upstream is not. */

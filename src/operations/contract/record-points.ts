@@ -1,15 +1,15 @@
+import { foldedPath } from '../../pipeline/transfer/misfits.ts'
 import type { Fields, PulledStream } from '../../pipeline/transfer/stream.ts'
 import {
   type ContractPoint,
   type Deviation,
   type Exchange,
-  foldedPath,
   harmful,
   harmless,
   recordsOf,
   shortList,
 } from './contract-point.ts'
-import { type Misfit, misfitsOf } from './known-records.ts'
+import { type ContractMisfit, misfitsOf } from './known-records.ts'
 import { keyOf, periodsOf, wholeAnswers } from './stream-answers.ts'
 
 type PointOf = (stream: PulledStream) => ContractPoint
@@ -35,7 +35,7 @@ function recordsPoint(
   }
 }
 
-const pathsOf = (misfits: readonly Misfit[], what: Misfit['what']) =>
+const pathsOf = (misfits: readonly ContractMisfit[], what: ContractMisfit['what']) =>
   misfits.filter((misfit) => misfit.what === what).map(({ path }) => path)
 
 /** Whether a column of the warehouse is empty where this field is not there. */
@@ -64,8 +64,8 @@ const typesPoint = (stream: PulledStream): ContractPoint =>
   recordsPoint(stream, { name: 'types', specified: 'JSON types, forms and ranges of its record' }, (records) => {
     const misfits = misfitsOf(stream, records)
     const quarantined = new Set(pathsOf(misfits, 'quarantined'))
-    const shown = (misfit: Misfit) => `${misfit.path} ${misfit.detail}`.trim()
-    const of = (what: Misfit['what']) => misfits.filter((misfit) => misfit.what === what)
+    const shown = (misfit: ContractMisfit) => `${misfit.path} ${misfit.detail}`.trim()
+    const of = (what: ContractMisfit['what']) => misfits.filter((misfit) => misfit.what === what)
     const refused = of('type').filter(({ path }) => quarantined.has(path))
     const read = of('type').filter(({ path }) => !quarantined.has(path))
     const instants = of('form').filter(({ detail }) => detail === 'datetime')
@@ -89,8 +89,8 @@ const decisiveWords: readonly string[] = ['periodicity']
 const wordsPoint = (stream: PulledStream): ContractPoint =>
   recordsPoint(stream, { name: 'words', specified: 'the words of its closed lists, and its types' }, (records) => {
     const misfits = misfitsOf(stream, records)
-    const of = (what: Misfit['what']) => misfits.filter((misfit) => misfit.what === what)
-    const shown = (found: readonly Misfit[]) => shortList(found.map(({ path, detail }) => `${path} ${detail}`))
+    const of = (what: ContractMisfit['what']) => misfits.filter((misfit) => misfit.what === what)
+    const shown = (found: readonly ContractMisfit[]) => shortList(found.map(({ path, detail }) => `${path} ${detail}`))
     const decisive = of('word').filter(({ path }) => decisiveWords.includes(path))
     const others = [...of('word').filter(({ path }) => !decisiveWords.includes(path)), ...of('kind')]
     return [

@@ -1,16 +1,7 @@
 import { isJsonObject } from '../../base/text/json.ts'
+import { foldedName, foldedWord, jsonTypeOf } from '../../pipeline/transfer/misfits.ts'
 import type { Fields, PulledStream } from '../../pipeline/transfer/stream.ts'
-import {
-  type Deviation,
-  foldedName,
-  foldedWord,
-  harmful,
-  harmless,
-  jsonTypeOf,
-  recordsOf,
-  type Seen,
-  shortList,
-} from './contract-point.ts'
+import { type Deviation, harmful, harmless, recordsOf, type Seen, shortList } from './contract-point.ts'
 import { isPersonal } from './known-records.ts'
 import { wholeAnswers } from './stream-answers.ts'
 

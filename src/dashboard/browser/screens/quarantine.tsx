@@ -4,23 +4,17 @@ import { nowMs } from '../../../web/browser/live-state.ts'
 import { Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { QuarantineAnswer, QuarantineGroupsAnswer } from '../../routes/quarantine-routes.ts'
-import { followed, mayAct } from '../dashboard-state.ts'
+import { followedCounts, mayAct } from '../dashboard-state.ts'
 import { CausePageLinks, causesQuery, PageLinks, PersonLink, pageOfCauses } from '../links.tsx'
 import { RecordActions, WholeRecord } from '../quarantined-record.tsx'
 import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
 
 type Group = Json<QuarantineGroupsAnswer>['groups'][number]
 
-const followQuarantine = () => ({ follow: followed(({ counts }) => counts?.value.quarantine) })
-
 /** Records that did not fit, by reason; one of them whole, beside what would fit. */
 export function QuarantineScreen() {
   const { query } = address.value
-  const { answer, again } = useAnswer<QuarantineGroupsAnswer>(
-    'quarantine-groups',
-    causesQuery(query),
-    followQuarantine(),
-  )
+  const { answer, again } = useAnswer<QuarantineGroupsAnswer>('quarantine-groups', causesQuery(query), followedCounts())
   const [id, cause] = [query.get('id'), query.get('cause')]
   return (
     <>
@@ -117,7 +111,7 @@ type RecordsProps = { cause: string; group: Group | undefined; again: () => void
 function RecordsOf({ cause, group, again: againAll }: RecordsProps) {
   const before = address.value.query.get('before')
   const query = before === null ? { cause } : { cause, before }
-  const { answer, again } = useAnswer<QuarantineAnswer>('quarantine', query, followQuarantine())
+  const { answer, again } = useAnswer<QuarantineAnswer>('quarantine', query, followedCounts())
   const records = answer.state === 'here' ? answer.value.records : []
   const ids = records.map(({ id }) => id)
   const selection = useSelection(ids)

@@ -1,9 +1,11 @@
 import type { Span } from '../../../base/time/spans.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { drawParcelIds } from '../outbox/stored-parcels.ts'
+import { isDataException } from '../postgres/sql-errors.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
 import { type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { toRecordRows } from '../readings/record-rows.ts'
+import { type QuarantinedPull, storeFitting } from './store-fitting.ts'
 
 type QuarantinedRecord = {
   id: string
@@ -36,7 +38,7 @@ export type QuarantineFilter = {
 export const quarantineCauseSql = (row: string) =>
   `md5(${row}.direction || ' ' || ${row}.stream || ' ' || ${row}.path || ' ' || ${row}.reason)`
 
-type ReplayedCounts = { pushed: number; reread: number }
+type ReplayedCounts = { pushed: number; stored: number; reread: number }
 
 type Quarantine = {
   list(filter: QuarantineFilter, limit: number): Promise<QuarantinedRecord[]>
@@ -44,9 +46,9 @@ type Quarantine = {
   listPage(filter: QuarantineFilter, limit: number): Promise<QuarantinedRecord[]>
   show(id: string): Promise<(QuarantinedRecord & { body: string }) | undefined>
   /**
-   * Takes records and items out of the quarantine for another try. An item waits again to be pushed. For a record its own
-   * period becomes due again, or the window in which it was read, so that upstream is asked again. A record or item that
-   * still does not fit comes back with its reason.
+   * Takes records and items out of the quarantine for another try. An item waits again to be pushed. A record that fits by the present
+   * rules is stored. For another its own period becomes due again, or the window in which it was read, so that upstream is asked
+   * again. A record or item that still does not fit comes back with its reason.
    */
   replay(filter: QuarantineFilter): Promise<ReplayedCounts>
   /** Forgets records and items, and returns how many. An item is not pushed; a record that upstream sends again comes back. */
@@ -96,10 +98,11 @@ export function createQuarantine(options: { pool: Pool; streams: readonly Pulled
       return rows[0]
     },
     async replay(filter) {
-      const replayed: ReplayedCounts = { pushed: 0, reread: 0 }
+      const replayed: ReplayedCounts = { pushed: 0, stored: 0, reread: 0 }
       for await (const chosen of takeChosen(pool, filter)) {
-        const { pushed, reread } = await transaction(pool, (tx) => replayRows(tx, streams, chosen))
+        const { pushed, stored, reread } = await transaction(pool, (tx) => replayRows(tx, streams, chosen))
         replayed.pushed += pushed
+        replayed.stored += stored
         replayed.reread += reread
       }
       return replayed
@@ -134,15 +137,7 @@ async function deleteRows(db: Pool | Tx, chosen: readonly ChosenRow[]): Promise<
 
 const profileIdsOf = (chosen: readonly ChosenRow[]) => [...new Set(chosen.map(({ profileId }) => profileId))]
 
-type QuarantineRow = {
-  id: string
-  profile_id: string
-  stream: string
-  direction: 'push' | 'pull'
-  body: string
-  read_from: number | null
-  read_to: number | null
-}
+type QuarantineRow = QuarantinedPull & { readonly direction: 'push' | 'pull' }
 
 type ChosenRow = { readonly id: string; readonly profileId: string }
 
@@ -154,20 +149,28 @@ async function replayRows(
   const profileIds = profileIdsOf(chosen)
   const { rows } = await tx.query<QuarantineRow>(
     `select q.id, q.profile_id, q.stream, q.direction, q.body,
-       ${epochMsSql('lower(q.span)')} as read_from, ${epochMsSql('upper(q.span)')} as read_to
+       ${epochMsSql('lower(q.span)')} as read_from, ${epochMsSql('upper(q.span)')} as read_to,
+       ${epochMsSql('q.last_seen_at')} as seen_at
      from vitalsync.quarantine q where q.id = any($1) and q.profile_id = any($2)
      order by q.profile_id, q.id for update of q`,
     [chosen.map(({ id }) => id), profileIds],
   )
   const { push = [], pull = [] } = Object.groupBy(rows, ({ direction }) => direction)
   if (push.length > 0) await returnToOutbox(tx, push)
+  await tx.query('savepoint fitting')
+  const stored = await storeFitting(tx, streams, pull).catch(async (error: unknown) => {
+    if (!isDataException(error)) throw error
+    await tx.query('rollback to savepoint fitting')
+    return new Set<string>() // Postgres still refuses one of them: upstream is asked, and the writer finds which
+  })
+  const asked = pull.filter(({ id }) => !stored.has(id))
   await uncoverSpans(
     tx,
-    pull.map((row) => ({ row, span: recordSpanOf(streams, row) ?? readWindowOf(row) })),
+    asked.map((row) => ({ row, span: recordSpanOf(streams, row) ?? readWindowOf(row) })),
   )
   await deleteRows(tx, chosen)
   await tx.query('update vitalsync.profiles set due_at = statement_timestamp() where id = any($1)', [profileIds])
-  return { pushed: push.length, reread: pull.length }
+  return { pushed: push.length, stored: stored.size, reread: asked.length }
 }
 
 /**

@@ -65,7 +65,7 @@ test('after a replay gaps and days say that the span is read again, not that not
 
   const replayed = await createQuarantine({ pool, streams: pulledStreams }).replay({})
 
-  expect(replayed).toEqual({ pushed: 0, reread: 2 })
+  expect(replayed).toEqual({ pushed: 0, stored: 0, reread: 2 })
   expect((await gaps()).map(({ reason }) => reason)).toEqual(['waiting'])
   expect(await days()).toEqual([{ state: 'unsettled' }])
   await story.read({ word: 'finished', generation: 1 })
@@ -106,7 +106,7 @@ test('every record counts for its cause, whose records come in pages by key and 
   expect([seen.length, new Set(seen).size]).toEqual([702, 702])
   expect(seen).toEqual(seen.toSorted((a, b) => Number(b) - Number(a)))
 
-  expect(await quarantine.replay({ cause })).toEqual({ pushed: 0, reread: 702 })
+  expect(await quarantine.replay({ cause })).toEqual({ pushed: 0, stored: 0, reread: 702 })
   expect((await readQuarantineGroups(pool)).groups.map(({ reason }) => reason)).toEqual(['too small'])
   await add(ada, 'too large', 700)
   await add(bob, 'too large', 2)
@@ -174,4 +174,34 @@ test('a record of a time that no sweep reads for long is quarantined, and a repl
   await warehouse.writer.store({ ...reading, sentAtMs: sentAtMs + SECOND, generation: 1, window })
   expect(await rows(quarantined)).toEqual([])
   expect(await rows(stored)).toHaveLength(4)
+})
+
+test('a record that fits by the present rules is stored by a replay, with no request and no change of what is covered', async ({
+  story,
+  warehouse,
+}) => {
+  const { pool } = warehouse
+  const covered = () =>
+    warehouse.rows('select covered::text, generation, rereads from vitalsync.ledger order by stream')
+  const bodies = () =>
+    warehouse.rows('select body from vitalsync.scores where gone_at is null order by score_date_time')
+  const refused = (day: number, value: number) => ({
+    ...invalidOf(scoreRecord({ scoreDateTime: march(day), value })),
+    reason: 'by former rules',
+  })
+  const [fits, clash] = [refused(3, 0.5), refused(2, 0.4)]
+  await story.read({ invalid: [fits, clash, undated] })
+  const [before, stored] = [await covered(), await bodies()]
+  const quarantine = createQuarantine({ pool, streams: pulledStreams })
+
+  const listed = await warehouse.rows('select id::text as id from vitalsync.quarantine where body = $1', [fits.raw])
+  const ids = listed.map(({ id }) => String(id))
+
+  expect(await quarantine.replay({ ids })).toEqual({ pushed: 0, stored: 1, reread: 0 })
+  expect(await bodies()).toEqual([...stored, { body: fits.raw }])
+  expect(await covered()).toEqual(before)
+
+  const asked = { pushed: 0, stored: 0, reread: 2 }
+  expect(await quarantine.replay({}), 'of one another form is stored, one still does not fit').toEqual(asked)
+  expect(await bodies()).toHaveLength(stored.length + 1)
 })

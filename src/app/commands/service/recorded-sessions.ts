@@ -1,0 +1,53 @@
+import { readFile, stat } from 'node:fs/promises'
+import { UsageProblem } from '../../../base/errors.ts'
+import { replacePrivateFile } from '../../../base/files/private-file.ts'
+import { formatCount } from '../../../base/text/readable.ts'
+import { cleanHar, HAR_BYTES_MAX, parseHar } from '../../../operations/contract/clean-har.ts'
+import { replayHar } from '../../../operations/contract/replay-har.ts'
+import { untilAborted } from '../../../operations/processes/repeat.ts'
+import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+
+async function readHar(file: string, action: string) {
+  const hint = 'Give an HTTP archive of at most 64 MB.'
+  const failWith = (reason: string, cause?: Error): never => {
+    throw new UsageProblem(`${action} ${file}: ${reason}`, { hint, ...(cause ? { cause } : {}) })
+  }
+  const found = await stat(file).catch((cause: Error) => failWith(cause.message, cause))
+  if (!found.isFile() || found.size > HAR_BYTES_MAX) failWith('it is no file, or larger than 64 MB')
+  return parseHar(
+    await readFile(file, 'utf8').catch((cause: Error) => failWith(cause.message, cause)),
+    `${action} ${file}`,
+  )
+}
+
+export async function runHarClean(
+  { terminal }: CommandContext,
+  { file, output }: { file: string; output: string },
+): Promise<number> {
+  const har = await readHar(file, 'clean')
+  await replacePrivateFile(output, JSON.stringify(cleanHar(har), null, 1)).catch((cause: Error) => {
+    throw new UsageProblem(`write ${output}: ${cause.message}`, { hint: 'Choose another file with --output.', cause })
+  })
+  terminal.print(
+    `${output}: ${formatCount(har.log.entries.length, 'request')}, without secrets and values. Read it before you send it.`,
+  )
+  return exitCodes.done
+}
+
+/** Serves until it is stopped. */
+export async function runReplay(
+  { terminal, signal }: CommandContext,
+  { file, port }: { file: string; port: number },
+): Promise<number> {
+  const har = await readHar(file, 'replay')
+  const onUnknown = (request: string) => terminal.print(`not recorded: ${request}`)
+  const replay = await replayHar(har, { port, onUnknown }).catch((cause: Error) => {
+    throw new UsageProblem(`listen on port ${port}: ${cause.message}`, { hint: 'Choose another with --port.', cause })
+  })
+  terminal.print(
+    `UPSTREAM_URL=${replay.url}: ${formatCount(har.log.entries.length, 'recorded request')}. Ctrl-C stops it.`,
+  )
+  await untilAborted(signal)
+  await replay.close()
+  return exitCodes.done
+}

@@ -1,0 +1,62 @@
+-- Unknown fields, words and units of upstream, by the people in whose records they were found. No value of a record is here: names of
+-- fields, words of closed lists, and units.
+
+create table vitalsync.drift_people (
+  profile_id    bigint not null references vitalsync.profiles on delete cascade,
+  stream        text collate "C" not null,
+  what          text collate "C" not null,
+  path          text collate "C" not null,
+  detail        text collate "C" not null,
+  records       integer not null,
+  local_date    date,
+  first_seen_at timestamptz not null,
+  last_seen_at  timestamptz not null,
+  primary key (profile_id, stream, what, path, detail)
+) with (fillfactor = 70);
+comment on table  vitalsync.drift_people is 'In whose records something unknown was found. Written in the commit of the reading; of the first 200 people of each.';
+comment on column vitalsync.drift_people.records is 'The most records of one reading that had it.';
+comment on column vitalsync.drift_people.local_date is 'The day of one of these records.';
+
+create table vitalsync.drift (
+  id            bigint generated always as identity,
+  stream        text collate "C" not null,
+  what          text collate "C" not null,
+  path          text collate "C" not null,
+  detail        text collate "C" not null,
+  reported_at   timestamptz not null default clock_timestamp(),
+  last_seen_at  timestamptz not null default clock_timestamp(),
+  accepted_at   timestamptz,
+  accepted_by   text,
+  primary key (stream, what, path, detail),
+  unique (id)
+);
+comment on table  vitalsync.drift is 'What was found in the records of enough people, or was accepted.';
+comment on column vitalsync.drift.reported_at is 'When it was reported in the log.';
+comment on column vitalsync.drift.last_seen_at is 'When it was last seen, also after the people are counted no more.';
+
+create view warehouse.drift as
+select d.stream, d.what, d.path, d.detail, coalesce(s.people, 0) as people, coalesce(s.records, 0) as records,
+  coalesce(s.first_seen_at, d.reported_at) as first_seen_at, greatest(s.last_seen_at, d.last_seen_at) as last_seen_at,
+  s.example ->> 0 as example_external_id, (s.example ->> 1)::date as example_date, d.reported_at, d.accepted_at, d.accepted_by,
+  d.id
+from vitalsync.drift d left join (
+  select q.stream, q.what, q.path, q.detail, count(*)::int as people, sum(q.records)::int as records,
+    min(q.first_seen_at) as first_seen_at, max(q.last_seen_at) as last_seen_at,
+    min(json_build_array(p.external_id, q.local_date)::text)::json as example
+  from vitalsync.drift_people q join vitalsync.profiles p on p.id = q.profile_id
+  group by q.stream, q.what, q.path, q.detail) s using (stream, what, path, detail);
+comment on view   warehouse.drift is 'What upstream says that is not known, once it was found in the records of enough people. docs/how-to/drift.md says what each means.';
+comment on column warehouse.drift.id is 'By which vitalsync drift accept names it.';
+comment on column warehouse.drift.stream is 'The stream.';
+comment on column warehouse.drift.first_seen_at is 'When a reading first held it.';
+comment on column warehouse.drift.last_seen_at is 'When it was last seen, to half a minute once its people are counted no more.';
+comment on column warehouse.drift.reported_at is 'When it was reported in the log, once for the whole fleet.';
+comment on column warehouse.drift.accepted_at is 'When it was accepted; empty: it was not.';
+comment on column warehouse.drift.what is 'extra, missing, null, type, word, case, precision, kind, unit, order, duplicates or pages.';
+comment on column warehouse.drift.path is 'The field; a name that may be data is a star.';
+comment on column warehouse.drift.detail is 'The word, the unit or the JSON type.';
+comment on column warehouse.drift.people is 'In how many people''s records it was found; counted up to 200.';
+comment on column warehouse.drift.records is 'In how many records of them: of each person the most of one reading.';
+comment on column warehouse.drift.example_external_id is 'One of these people.';
+comment on column warehouse.drift.example_date is 'The day of one of the records.';
+comment on column warehouse.drift.accepted_by is 'Who accepted it, by vitalsync drift accept.';

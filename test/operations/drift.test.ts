@@ -1,0 +1,199 @@
+import { expect, onTestFinished } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
+import { HOUR } from '../../src/base/time/units.ts'
+import { acceptDrift } from '../../src/pipeline/warehouse/reports/drift-report.ts'
+import { driftFaults, type FaultName } from '../../src/service/sandbox/faults/fault-catalogue.ts'
+import type { FaultRule } from '../../src/service/sandbox/faults/fault-rules.ts'
+import { type Sandbox, startSandbox } from '../../src/service/start-sandbox.ts'
+import { test as base, template, within } from '../support/fixtures.ts'
+import { openTestPipeline, type TestPipeline } from '../support/test-pipeline.ts'
+
+const people = ['office-worker', 'runner', 'night-owl'].map((name) => `SampleProfile-${name}-1`)
+const days = 25
+
+type Read = (...faults: FaultName[]) => Promise<Nightly>
+
+/** One sandbox for the file, whose people's days are derived once; `plain`: how many rows a warehouse has that read it unchanged. */
+const test = base.extend<{ sandbox: Sandbox; plain: Counts; read: Read }>({
+  sandbox: [
+    async ({}, use) => {
+      await within('template0', async (databaseUrl) => {
+        const log = createLog({ level: 'silent' })
+        const sandbox = await startSandbox({ databaseUrl, port: 0, profiles: 8, days, seed: 'drift', log })
+        await sandbox.derived()
+        // A day that ends somewhere would otherwise change records between two nightlies.
+        await sandbox.derivationDelay.set({ delayMs: HOUR })
+        await use(sandbox)
+        await sandbox.close()
+      })
+    },
+    { scope: 'file' },
+  ],
+  plain: [
+    async ({ sandbox }, use) => {
+      await within(await template('warehouse'), async (warehouseUrl) => {
+        const line = await openLine(warehouseUrl, sandbox)
+        await nightly(line, sandbox, [])
+        const counted = await countRows(line)
+        await line.close()
+        await use(counted)
+      })
+    },
+    { scope: 'file' },
+  ],
+  read: async ({ sandbox, warehouseUrl }, use) => {
+    await use(async (...faults) => {
+      const line = await openLine(warehouseUrl, sandbox)
+      onTestFinished(() => line.close())
+      return nightly(line, sandbox, faults)
+    })
+  },
+})
+
+async function openLine(warehouseUrl: string, upstream: Sandbox) {
+  const settings = { HISTORY_DAYS: String(days) }
+  const line = await openTestPipeline({ warehouseUrl, queueUrl: warehouseUrl, upstream, settings })
+  await line.addProfiles(...people)
+  line.work()
+  return line
+}
+
+type Nightly = { readonly line: TestPipeline; readonly found: readonly string[] }
+
+/** A nightly of an upstream with these faults, and what was found in it. */
+async function nightly(line: TestPipeline, sandbox: Sandbox, faults: readonly FaultName[]): Promise<Nightly> {
+  const rules: FaultRule[] = faults.map((name) => ({ name, rate: 1 }))
+  // An error has a form only where there is an error: one for each person, whose job is then tried again.
+  if (faults.includes('drift-error-shape'))
+    for (const person of people)
+      rules.push({ name: 'error-500', rate: 1, operations: ['scoresOf'], profiles: [person], timesMax: 1 })
+  sandbox.faults.set(rules)
+  await line.tick('nightly')
+  await line.idle()
+  await line.pipeline.refreshDrift()
+  sandbox.faults.set([])
+  const rows = await line.rows(`select stream, what, path, detail from warehouse.drift where people = ${people.length}`)
+  return { line, found: rows.map((row) => `${row['stream']} ${row['what']} ${row['path']} ${row['detail']}`.trim()) }
+}
+
+type Counts = Readonly<Record<string, number>>
+
+/** Rows that are not gone, by stream. */
+async function countRows(line: TestPipeline): Promise<Counts> {
+  const tables = ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons']
+  const counted = tables.map(
+    (name) => `select '${name}' as name, count(*)::int from vitalsync.${name} where gone_at is null`,
+  )
+  const rows = await line.rows(counted.join(' union all '))
+  return Object.fromEntries(rows.map(({ name, count }) => [String(name), Number(count)]))
+}
+
+/** DRIFT_NIGHTS=1000: as many nights as the promise speaks of. */
+const nights = Number(process.env['DRIFT_NIGHTS'] ?? 5)
+
+test('the unchanged sandbox: nothing is found', { timeout: 240_000 + 20_000 * nights }, async ({
+  read,
+  plain,
+  sandbox,
+}) => {
+  const { line, found } = await read()
+  expect(found).toEqual([])
+  expect(plain['scores']).toBeGreaterThan(50)
+  expect(plain['biomarkers']).toBeGreaterThan(1000)
+  for (let night = 1; night < nights; night += 1) await nightly(line, sandbox, [])
+  expect(await line.rows('select * from vitalsync.drift_people')).toEqual([])
+})
+
+/** Some of the misfits by which each kind of change is found. */
+const kinds: Partial<Record<FaultName, readonly string[]>> = {
+  'drift-new-field': ['scores extra confidence', 'biomarkers extra confidence', 'trends extra confidence'],
+  'drift-new-type': ['scores word type recovery', 'biomarkers kind type recovery in count'],
+  'drift-renamed-field': ['scores extra reading', 'scores missing value', 'trends missing state'],
+  'drift-unit': ['biomarkers unit unit sleep_duration in hour, not minute'],
+  'drift-number-as-text': ['scores type value string', 'comparisons type value string'],
+  'drift-enum-case': ['scores case state HIGH', 'biomarkers case periodicity DAILY'],
+  'drift-null': ['biomarkers null estimated'],
+  'drift-precision': ['scores precision scoreDateTime', 'biomarkers precision startDateTime'],
+  'drift-order': ['scores order', 'biomarkers order'],
+  duplicates: ['scores duplicates', 'biomarkers duplicates'],
+  'drift-pages': ['biomarkers pages'],
+  'drift-error-shape': ['scores error  detail, status, title, type'],
+}
+
+/** Records that are not stored as they come: those of a type that is new, those that did not fit, and those that did not come. */
+const otherCounts: readonly string[] = ['drift-new-type', 'drift-number-as-text', 'drift-pages']
+
+test.for(Object.entries(kinds))(
+  '%s is found within one nightly, reported once, and no row is lost',
+  async ([fault, expected], { read, plain, sandbox }) => {
+    const { found, line } = await read(fault as FaultName)
+    expect(found).toEqual(expect.arrayContaining([...expected]))
+    if (!otherCounts.includes(fault)) expect(await countRows(line)).toEqual(plain)
+    await nightly(line, sandbox, [fault as FaultName])
+    expect(await line.pipeline.refreshDrift()).toEqual([])
+  },
+)
+
+test('each of the twelve kinds is among them', () => {
+  expect(driftFaults.filter((name) => !(name in kinds))).toEqual([])
+})
+
+test('an answer that is only a first page covers nothing, and marks nothing gone', async ({ read, plain, sandbox }) => {
+  const { line } = await read('drift-pages')
+  const covered = `select stream from vitalsync.ledger where stream = 'biomarkers' and not isempty(covered)`
+  expect(await line.rows(covered)).toEqual([])
+  await nightly(line, sandbox, [])
+  expect(await countRows(line)).toEqual(plain)
+  expect(await line.rows(covered)).toHaveLength(people.length)
+  await nightly(line, sandbox, ['drift-pages'])
+  expect(await countRows(line)).toEqual(plain)
+})
+
+const dayOf = async (line: TestPipeline, daysBack: number) => {
+  const [day] = await line.rows(
+    `select state, settled, reason from warehouse.days where external_id = $1 and stream = 'biomarkers'
+       and local_date = (now() at time zone 'UTC')::date - $2::int`,
+    [people[0], daysBack],
+  )
+  return day
+}
+
+test('a day in another unit is suspicious, and settles when three more readings held the same', async ({
+  read,
+  plain,
+  sandbox,
+}) => {
+  const { line } = await read('drift-unit')
+  expect(await countRows(line)).toEqual(plain)
+  expect(await dayOf(line, 9)).toMatchObject({
+    state: 'data',
+    settled: false,
+    reason: expect.stringMatching(/^suspicious: /),
+  })
+  for (let night = 1; night < 3; night += 1) await nightly(line, sandbox, ['drift-unit'])
+  expect(await dayOf(line, 9)).toMatchObject({ settled: false })
+  await nightly(line, sandbox, ['drift-unit'])
+  expect(await dayOf(line, 9)).toEqual({ state: 'data', settled: true, reason: '' })
+})
+
+test('a day in a unit that was accepted settles with its next reading', async ({ read, sandbox }) => {
+  const { line } = await read('drift-unit')
+  expect(await dayOf(line, 9)).toMatchObject({ settled: false })
+  expect(await acceptDrift(line.pipeline.pool, { stream: 'biomarkers' }, 'ada')).toBeGreaterThan(0)
+  await nightly(line, sandbox, ['drift-unit'])
+  expect(await dayOf(line, 9)).toMatchObject({ settled: true, reason: '' })
+})
+
+test('a day that comes in its known unit again settles at once, and a unit that comes and goes never does', async ({
+  read,
+  sandbox,
+}) => {
+  const { line } = await read('drift-unit')
+  for (let night = 0; night < 3; night += 1) {
+    await nightly(line, sandbox, ['drift-unit'])
+    expect(await dayOf(line, 9)).toMatchObject({ settled: false })
+    await nightly(line, sandbox, [])
+    expect(await dayOf(line, 9)).toMatchObject({ settled: true, reason: '' })
+    await line.rows('update vitalsync.ledger set covered = default')
+  }
+})
