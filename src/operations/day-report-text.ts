@@ -1,14 +1,30 @@
 import { formatCount, formatMinute } from '../base/text/readable.ts'
 import type { DayReport, DayState } from '../pipeline/warehouse/reports/day-report.ts'
 import { causeSentence, causeStep } from './cause-text.ts'
+import type { UpstreamReason } from './fetch-explanation.ts'
 
-export function reportLines(report: DayReport): string[] {
+type AskedReport = DayReport & { readonly upstreamSays?: readonly UpstreamReason[] }
+
+export function reportLines(report: AskedReport): string[] {
   const { externalId, stream, localDate, state, reason, rows, settled } = report
   const stateText = state === 'data' ? formatCount(rows, 'record') : state.replace('_', ' ')
   const answer = `${stream} of ${externalId} on ${localDate}: ${stateText}${reason === '' ? '' : `: ${reason}`}`
   // A day that is there and settled needs no further text.
   if (settled && state === 'data' && reason === '') return [answer]
-  return [answer, ...evidenceLines(report).map((line) => `  ${line}`), `  → ${whatToDo(report)}`]
+  const evidence = [...evidenceLines(report), ...(report.upstreamSays ?? []).map(upstreamLine)]
+  return [answer, ...evidence.map((line) => `  ${line}`), `  → ${whatToDo(report)}`]
+}
+
+/** Upstream's own answer, beside ours. */
+const upstreamLine = ({ scores, ...said }: UpstreamReason): string =>
+  `upstream says of ${scores.join(', ')}: ${reasonText(said)}`
+
+/** The reason of a missing score, and for each input the minutes that are known and the minutes that are needed. */
+export function reasonText({ reason, lacks }: Omit<UpstreamReason, 'scores'>): string {
+  const minutes = lacks.map(
+    ({ input, minutes, needed }) => `${input}: ${minutes} of ${formatCount(needed, 'minute')} needed`,
+  )
+  return [reason, ...minutes].join('; ')
 }
 
 /** The evidence of the answer, a line each. */

@@ -1,8 +1,10 @@
 import { pulledStreams } from '../../../../config/streams.ts'
 import { UsageProblem } from '../../../base/errors.ts'
 import { reportLines } from '../../../operations/day-report-text.ts'
+import { fetchUpstreamReasons } from '../../../operations/fetch-explanation.ts'
 import { profileIdsOf, selectedStreams } from '../../../operations/select-profiles.ts'
-import { readDayReports } from '../../../pipeline/warehouse/reports/day-report.ts'
+import { type DayReport, readDayReports } from '../../../pipeline/warehouse/reports/day-report.ts'
+import { upstreamThatRuns } from '../../join-engines.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 import { readWarehouse } from '../../with-pipeline.ts'
 
@@ -21,7 +23,16 @@ export async function runWhy(context: CommandContext, { externalId, date, stream
       hint: `It lies before the first wanted day or in the future. Bring it in: vitalsync backfill --from ${date}`,
     })
   }
-  if (terminal.json) for (const report of found) terminal.printJson('why', report)
-  else terminal.print(found.map((report) => reportLines(report).join('\n')).join('\n'))
+  const reports = await Promise.all(found.map((report) => withUpstreamReasons(context, report)))
+  if (terminal.json) for (const report of reports) terminal.printJson('why', report)
+  else terminal.print(reports.map((report) => reportLines(report).join('\n')).join('\n'))
   return exitCodes.done
+}
+
+/** Adds upstream's own answer where a day has no scores. Nothing depends on it, and no service is started for it. */
+async function withUpstreamReasons({ config }: CommandContext, report: DayReport) {
+  const { stream, state, externalId, localDate: date } = report
+  const upstream = stream === 'scores' && state === 'empty' ? await upstreamThatRuns(config) : undefined
+  const upstreamSays = upstream ? await fetchUpstreamReasons({ externalId, date }, upstream) : []
+  return { ...report, ...(upstreamSays.length > 0 ? { upstreamSays } : {}) }
 }

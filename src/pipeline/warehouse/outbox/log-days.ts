@@ -2,7 +2,7 @@ import { coverMinutes, type DayMinutes, markMinutes, noMinutes } from '../../../
 import { DAY } from '../../../base/time/units.ts'
 import type { OutboxItem } from '../../transfer/parcel.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
-import type { Tx } from '../postgres/warehouse-pool.ts'
+import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import type { ParcelPlace } from './stored-parcels.ts'
 
 type PlacedItem = ParcelPlace & { readonly item: OutboxItem }
@@ -14,6 +14,8 @@ type LogDay = {
   readonly kind: string
   readonly minutes: DayMinutes
   device: string
+  firstAtMs: number
+  lastAtMs: number
   firstParcel: number
   lastParcel: number
   isRevised: boolean
@@ -22,22 +24,21 @@ type LogDay = {
 /**
  * Records which days and minutes the logs cover, in the transaction that adds them. Only ever more is known: minutes are joined, and the
  * first and the last upload move apart, so that the outcome does not depend on the order of the additions, and the same addition again
- * changes nothing.
+ * changes nothing. Also marks that the people's habits have to be computed again.
  */
 export async function addLogDays(
   tx: Tx,
   placed: readonly PlacedItem[],
   { now, cameBefore }: { readonly now: () => number; readonly cameBefore: ReadonlySet<OutboxItem | undefined> },
 ): Promise<void> {
-  const days = logDaysOf(placed, cameBefore)
+  const days = logDaysOf(placed, cameBefore, now())
   if (days.length === 0) return
-  await tx.query({
+  const adding = tx.query({
     name: 'add log days',
     text: `insert into vitalsync.log_days as d (profile_id, local_date, kind, minutes, first_at, last_at, device, first_parcel, last_parcel, revised)
-      select profile_id, local_date, kind, minutes, added_at, added_at, device, first_parcel, last_parcel, revised
-      from unnest($1::int8[], $2::date[], $3::text[], $4::varbit[], $5::text[], $6::int8[], $7::int8[], $8::bool[])
-        as i(profile_id, local_date, kind, minutes, device, first_parcel, last_parcel, revised)
-      cross join (select $9::timestamptz as added_at) a
+      select profile_id, local_date, kind, minutes, first_at, last_at, device, first_parcel, last_parcel, revised
+      from unnest($1::int8[], $2::date[], $3::text[], $4::varbit[], $5::text[], $6::int8[], $7::int8[], $8::bool[], $9::timestamptz[], $10::timestamptz[])
+        as i(profile_id, local_date, kind, minutes, device, first_parcel, last_parcel, revised, first_at, last_at)
       on conflict (profile_id, local_date, kind) do update set minutes = d.minutes | excluded.minutes,
         first_at = least(d.first_at, excluded.first_at), last_at = greatest(d.last_at, excluded.last_at),
         device = case when (excluded.last_at, excluded.device) > (d.last_at, d.device) then excluded.device else d.device end,
@@ -52,31 +53,48 @@ export async function addLogDays(
       binaryColumn('int8', days, ({ firstParcel }) => firstParcel),
       binaryColumn('int8', days, ({ lastParcel }) => lastParcel),
       binaryColumn('bool', days, ({ isRevised }) => isRevised),
-      new Date(now()),
+      binaryColumn('timestamptz', days, ({ firstAtMs }) => Math.round(firstAtMs * 1000)),
+      binaryColumn('timestamptz', days, ({ lastAtMs }) => Math.round(lastAtMs * 1000)),
     ],
   })
+  const marking = tx.query({
+    name: 'mark uploads',
+    text: 'update vitalsync.profiles set uploaded = true where id = any($1::int8[]) and not uploaded',
+    values: [[...new Set(days.map(({ profileId }) => profileId))]],
+  })
+  await pipelined<unknown>([adding, marking])
 }
 
 /** In the order of the table's key: neighbours in the input become neighbours on disk. */
-function logDaysOf(placed: readonly PlacedItem[], cameBefore: ReadonlySet<OutboxItem | undefined>): LogDay[] {
+function logDaysOf(
+  placed: readonly PlacedItem[],
+  cameBefore: ReadonlySet<OutboxItem | undefined>,
+  nowMs: number,
+): LogDay[] {
   const days = new Map<string, LogDay>()
   for (const { item, parcelId } of placed) {
     const { evidence, profileId } = item
     if (!evidence) continue
-    const { kind, device } = evidence
+    const { kind, device, handedInAtMs: atMs = nowMs } = evidence
     const parcel = Number(parcelId)
     markMinutes({ startMs: item.startAtMs, endMs: item.endAtMs }, evidence, (day, from, to) => {
       const key = `${day} ${kind} ${profileId}`
       let known = days.get(key)
       if (!known) {
         const minutes = noMinutes()
-        known = { profileId, day, kind, minutes, device, firstParcel: parcel, lastParcel: parcel, isRevised: false }
+        const [times, parcels] = [
+          { firstAtMs: atMs, lastAtMs: atMs },
+          { firstParcel: parcel, lastParcel: parcel },
+        ]
+        known = { profileId, day, kind, minutes, device, ...times, ...parcels, isRevised: false }
         days.set(key, known)
       }
       coverMinutes(known.minutes, from, to)
       known.firstParcel = Math.min(known.firstParcel, parcel)
       known.lastParcel = Math.max(known.lastParcel, parcel)
-      if (device > known.device) known.device = device
+      if (atMs > known.lastAtMs || (atMs === known.lastAtMs && device > known.device)) known.device = device
+      known.firstAtMs = Math.min(known.firstAtMs, atMs)
+      known.lastAtMs = Math.max(known.lastAtMs, atMs)
       known.isRevised ||= cameBefore.has(item)
     })
   }

@@ -62,6 +62,34 @@ export async function readDayReports(pool: Pool, { profileId, localDate, streams
   }))
 }
 
+type DayFaults = {
+  readonly profileIds: readonly string[]
+  readonly fromDay: string
+  readonly lastDay: string
+  /** Absent: all streams. */
+  readonly stream?: string
+}
+type DayFault = { profileId: string; stream: string; day: string; state: 'quarantined' | 'refused' }
+
+/** The days with a record in quarantine, or else a refused window, whatever else is stored of the day: `warehouse.days` says `data` of both. */
+export async function readDayFaults(
+  pool: Pool,
+  { profileIds, fromDay, lastDay, stream }: DayFaults,
+): Promise<DayFault[]> {
+  const { rows } = await pool.query<DayFault>(dayFaultsQuery, [profileIds, fromDay, lastDay, stream ?? null])
+  return rows
+}
+
+const dayFaultsQuery = `
+  select x.profile_id::text as "profileId", x.stream, c.day::text as day, min(x.state) as state
+  from (
+    select profile_id, stream, span, null::date as local_date, 'refused' as state from vitalsync.refusals where profile_id = any($1::int8[])
+    union all
+    select profile_id, stream, span, local_date, 'quarantined' from vitalsync.quarantine where profile_id = any($1::int8[]) and direction = 'pull') x
+  join vitalsync.calendar c on x.local_date = c.day or x.local_date is null and x.span && c.span
+  where c.day between $2::date and $3::date and ($4::text is null or x.stream = $4)
+  group by x.profile_id, x.stream, c.day`
+
 const LISTED_MAX = 20
 
 /** The view is asked alone: joined by the name, a divided warehouse would first collect the days of everybody. */

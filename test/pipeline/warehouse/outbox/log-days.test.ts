@@ -85,3 +85,25 @@ test('a log that moved leaves its former minutes behind, and is marked as revise
   const [after] = await warehouse.rows('select first_at, last_at > first_at as later from vitalsync.log_days')
   expect(after).toEqual({ first_at: before?.['first_at'], later: true })
 })
+
+test('logs that were handed in before the import are noted with that time, the first and the last of each day', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const handedIn = (day: number, device: string) => ({ evidence: { ...evidence, device, handedInAtMs: marchMs(day) } })
+
+  await warehouse.outbox.add([
+    item(ada, 'b', [10, 20], handedIn(6, 'phone')),
+    item(ada, 'a', [0, 10], handedIn(4, 'watch')),
+    item(ada, 'c', [1440, 1450], handedIn(4, 'watch')),
+  ])
+  await warehouse.outbox.add([item(ada, 'd', [1450, 1460], handedIn(3, 'watch'))])
+
+  const days = await warehouse.rows(
+    'select first_at as first, last_at as last, device from vitalsync.log_days order by local_date',
+  )
+  expect(days).toEqual([
+    { first: new Date(marchMs(4)), last: new Date(marchMs(6)), device: 'phone' },
+    { first: new Date(marchMs(3)), last: new Date(marchMs(4)), device: 'watch' },
+  ])
+})
