@@ -7,9 +7,12 @@ import { type BudgetStore, lanes } from '../pipeline/fleet/budget.ts'
 import type { QuickFacts } from '../pipeline/fleet/fleet-facts.ts'
 import { openBudgetStore } from '../pipeline/queue/open-budget-store.ts'
 import { openNextSlots } from '../pipeline/schedule/slot-watch.ts'
+import { newestAuditId } from '../pipeline/warehouse/audit/stored-audit.ts'
+import { listDrift } from '../pipeline/warehouse/reports/drift-report.ts'
 import { countSilentDifferences } from '../pipeline/warehouse/reports/lateness-report.ts'
 import { createReports } from '../pipeline/warehouse/reports/status-report.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
+import { lastSilenceEventAt } from '../pipeline/warehouse/silence/list-silence.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { type Sentence, sentenceOf } from './sentence.ts'
 
@@ -76,7 +79,10 @@ function askInBackground({ reading, addresses, config }: DashboardContext, budge
         failures: await reports.countFailures(),
         quarantine: await reports.countQuarantined(),
         outbox: await reports.countWaiting(),
+        drift: await listDrift(reading, { all: false }),
         silent: await countSilentDifferences(reading),
+        silenceChangedAt: await lastSilenceEventAt(reading),
+        newestAuditId: await newestAuditId(reading),
       }),
     }),
     upstream: openBackgroundAnswer({ maxAgeMs: MINUTE / 2, ask: () => reachUpstream(addresses.upstream.url) }),

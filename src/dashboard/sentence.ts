@@ -54,7 +54,7 @@ function restSentence({ counts }: PipelineNow): Sentence {
     ...(failures > 0 ? [numbered(failures, 'failure')] : []),
     ...(quarantined > 0 ? [`${numbered(quarantined, 'record')} in quarantine`] : []),
   ]
-  if (parts.length > 0) return { tone: 'odd', text: `All else is well; ${parts.join(' and ')}.` }
+  if (parts.length > 0) return { tone: 'odd', text: `${parts.join(' and ')}; all else is well.` }
   const { active = 0, new: added = 0, gone = 0 } = counts?.value.profiles ?? {}
   if (!counts) return { tone: 'unknown', text: 'Counting …' }
   if (active + added + gone === 0) return { tone: 'unknown', text: 'Nobody is known yet, so nothing is read.' }

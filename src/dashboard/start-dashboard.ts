@@ -15,7 +15,7 @@ import { openWarehousePool } from '../pipeline/warehouse/postgres/warehouse-pool
 import { type Access, openAccess } from '../web/access.ts'
 import { listen, slowSenderOptions } from '../web/listen.ts'
 import { openPageBundle } from '../web/page-bundle.ts'
-import { addPageGuard } from '../web/page-guard.ts'
+import { addPageGuard, frameworkErrors } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
 import { addSessions, addSignIn, csrfTokenOf, refusePage, requireCsrfToken, sessionLimits } from '../web/sessions.ts'
@@ -28,6 +28,7 @@ import { personRoutes } from './routes/person-routes.ts'
 import { quarantineRoutes } from './routes/quarantine-routes.ts'
 import { questionRoutes } from './routes/question-routes.ts'
 import { runRoutes } from './routes/run-routes.ts'
+import { silenceRoutes } from './routes/silence-routes.ts'
 
 type DashboardOptions = {
   readonly pipeline: Pipeline
@@ -81,6 +82,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       bodyLimit: BODY_BYTES_MAX,
       trustProxy,
       forceCloseConnections: true,
+      frameworkErrors,
     })
     closeStack.add(app, 'dashboard')
     closeStack.add({ close: () => stop.abort() }, 'actions')
@@ -121,6 +123,7 @@ const warehouseRoutes = (context: DashboardContext): readonly DashboardRoute[] =
   ...failureRoutes,
   ...coverageRoutes(context),
   ...personRoutes,
+  ...silenceRoutes,
   ...runRoutes,
   ...questionRoutes(),
   ...quarantineRoutes,

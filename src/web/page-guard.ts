@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { namesThisMachine } from '../base/text/readable.ts'
 
 const contentSecurityPolicy = [
@@ -55,6 +55,10 @@ export function addPageGuard(app: FastifyInstance, { loopbackOnly, passwordSetti
     }
   })
 }
+
+/** The router's own refusals, which no hook sees: an address that is no text. */
+export const frameworkErrors = (_error: unknown, _request: unknown, reply: FastifyReply): FastifyReply =>
+  reply.code(400).headers(pageHeaders).send({ error: 'the address of the request is not valid' })
 
 /** Browsers say which page asks, or that a person typed the address: both are for pages, not for their questions. */
 const isAskedByOthers = ({ headers, routeOptions }: FastifyRequest): boolean =>

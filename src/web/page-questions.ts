@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { Problem } from '../base/errors.ts'
+import { Problem, UnknownId } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { isOutage } from '../base/postgres/postgres-errors.ts'
 import type { Actor } from './access.ts'
@@ -36,16 +36,18 @@ export function pageRoutesOf<Context, Visit extends { readonly actor: Actor }, R
       })
       return { name, method: 'POST', path: name, caller: 'look', body: query, run }
     },
-    /** It is recorded before it begins. */
+    /** It is recorded before it begins, and not at all where `requireChosen` throws because nothing that the body names exists. */
     defineAct: <Body>(route: {
       name: string
       body: z.ZodType<Body>
       /** Our own ids and settings, for the record of actions. */
       recorded?(body: Body): Recorded
+      requireChosen?(context: Context, body: Body): Promise<unknown>
       act(context: Context, body: Body, visit: Visit): Promise<unknown>
     }): Declared => {
-      const { name, body: schema, recorded, act } = route
+      const { name, body: schema, recorded, requireChosen, act } = route
       const run: Route<Call, Body>['run'] = async ({ context, visit, record, body }) => {
+        await requireChosen?.(context, body)
         const { name: who, role } = visit.actor
         const details: Partial<Recorded> = recorded?.(body) ?? {}
         await record({ who, role, action: name, ...details })
@@ -79,9 +81,19 @@ export function addPageQuestions<Context, Visit extends { readonly actor: Actor 
       if (caller === 'act' && role !== 'act') refusePage(403, 'You may look, and not act.')
     },
     callOf: (request) => ({ context, record, visit: requireVisit(request) }),
-    parse: (schema, value) => schema.parse(value),
+    parse: (schema, value) => {
+      const parsed = schema.parse(value)
+      if (hasNul(parsed)) refusePage(400, 'The request has a character that no text has.')
+      return parsed
+    },
   }))
   app.all(`${path}/api/*`, async (_request, reply) => reply.code(404).send({ error: 'there is no such question' }))
+}
+
+/** Postgres takes no text with the character NUL, and would answer an error. */
+function hasNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\u0000')
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasNul)
 }
 
 /** An error as the browser shows it: a message and what to do. An unforeseen error is logged, and reported without its text. */
@@ -91,7 +103,8 @@ export function sendPageError(
 ): FastifyReply {
   if (error instanceof z.ZodError)
     return reply.code(400).send({ error: 'The request does not fit.', hint: error.issues[0]?.message })
-  if (error instanceof Problem) return reply.code(400).send({ error: error.message, hint: error.hint })
+  if (error instanceof Problem)
+    return reply.code(error instanceof UnknownId ? 404 : 400).send({ error: error.message, hint: error.hint })
   if (isOutage(error)) {
     log.warn({ path: request.routeOptions.url }, 'the database did not answer')
     return reply.code(503).send({ error: 'The database does not answer.', hint: 'Ask again in a moment.' })

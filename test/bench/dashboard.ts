@@ -24,9 +24,11 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     const queueUrl = engines.redisUrl ?? (await engines.database())
     const dashboard = await startDashboardProcess(settingsOf({ databaseUrl, queueUrl, upstreamUrl: upstream.url }))
     const world = { url: dashboard.url, people, say }
-    const measures = [...(await measureAnswers(world)), ...(await measureScreens(world))]
-    await dashboard.close()
-    return measures
+    try {
+      return [...(await measureAnswers(world)), ...(await measureScreens(world))]
+    } finally {
+      await dashboard.close()
+    }
   } finally {
     await upstream.close()
     await engines.close()
@@ -80,7 +82,9 @@ async function measureAnswers({ url, people, say }: World): Promise<Measure[]> {
     ['people by name', 200, (round) => `people?search=person-0${round}`],
     ['failures by cause', 200, () => 'failure-groups'],
     ['runs', 200, () => 'runs'],
-    ['quarantine', 200, () => 'quarantine'],
+    ['quarantine by cause', 200, () => 'quarantine-groups'],
+    ['silent people', 500, () => 'silent'],
+    ['groups of silent people', 500, () => 'silence-groups'],
   ]
   const measures: Measure[] = []
   const session = await openSession(url)

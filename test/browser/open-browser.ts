@@ -7,6 +7,9 @@ import { executablePath, openBrowser, shiftClock } from './shifted-browser.ts'
 /** On a busy machine a page may take so long; each wait ends as soon as its moment has come. */
 const WAIT_MAX_MS = 60_000
 
+/** A window in which an answer at the end of a page would lie out of view. */
+export const lowWindow: BrowserContextOptions = { viewport: { width: 1280, height: 420 } }
+
 /** A page of a fresh visitor. Its errors are collected for `expectNoErrors`. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })

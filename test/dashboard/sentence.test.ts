@@ -41,6 +41,6 @@ test('the sentence names the first of: no worker, upstream away, trouble, work, 
     { tone: 'bad', text: 'Upstream does not answer.' },
     { tone: 'odd', text: 'The queue stands still.' },
     { tone: 'busy', text: 'Sync under way: 2 profiles left.' },
-    { tone: 'odd', text: 'All else is well; 1 failure and 2 records in quarantine.' },
+    { tone: 'odd', text: '1 failure and 2 records in quarantine; all else is well.' },
   ])
 })

@@ -2,7 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { changeQuery, goTo } from '../../web/browser/address.ts'
 import { dayPlus } from '../../web/browser/shown.ts'
-import { type Area, AXIS_PX, cellAt, drawMap, geometryOf, ROW_PX } from './map-canvas.ts'
+import { type Area, AXIS_PX, cellAt, drawMap, geometryOf, partLetters, ROW_PX } from './map-canvas.ts'
 import type { openMapRows } from './map-rows.ts'
 
 type CanvasProps = {
@@ -28,6 +28,9 @@ const stateLetters: Readonly<Record<string, string>> = {
   r: 'refused',
   q: 'quarantined',
 }
+/** The words for the state of a day, and for the part that is missing of a day with data. */
+export const shownState = (state: string, part?: string): string =>
+  part ? `data, some ${part}` : state.replace('_', ' ')
 
 /** The map itself: a canvas that stays in view of a scroller as tall as all rows. */
 export function CoverageCanvas({ rows, days, lastDay, area, topRow, opened }: CanvasProps) {
@@ -270,8 +273,12 @@ function keepInView(scroller: HTMLElement | null, row: number): void {
   else if (bottom > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = bottom - scroller.clientHeight
 }
 
-const toldCell = (row: { name: string; cells: string } | undefined, { day }: Cell, dayAt: (day: number) => string) =>
-  row ? `${row.name}, ${dayAt(day)}: ${stateLetters[row.cells[day] ?? '']?.replace('_', ' ') ?? 'not wanted'}` : ''
+function toldCell(row: { name: string; cells: string } | undefined, { day }: Cell, dayAt: (day: number) => string) {
+  if (!row) return ''
+  const letter = row.cells[day] ?? ''
+  const part = stateLetters[partLetters[letter] ?? '']
+  return `${row.name}, ${dayAt(day)}: ${shownState(stateLetters[letter] ?? 'not wanted', part)}`
+}
 
 /** The colours of the design system, which know light and dark: read from elements, for a canvas knows no variables. */
 function coloursOf(canvas: HTMLElement): Record<string, string> {

@@ -47,3 +47,6 @@ export const { live, useLive } = createLiveState<Now>({
 /** The part of the live state that a list depends on, as `useAnswer` follows it. */
 export const followed = (choose: (now: LiveNow) => unknown): string | undefined =>
   live.value && JSON.stringify(choose(live.value))
+
+/** For a list whose changes no count is sure to show: one row may come and go between two counts. */
+export const followedCounts = () => ({ follow: followed(({ counts }) => counts?.askedAt) })

@@ -26,6 +26,7 @@ import { PersonScreen } from './screens/person.tsx'
 import { QuarantineScreen } from './screens/quarantine.tsx'
 import { QuestionsScreen } from './screens/questions.tsx'
 import { RunsScreen } from './screens/runs.tsx'
+import { SilenceScreen } from './screens/silence.tsx'
 
 const sumOf = (list: ReadonlyArray<{ readonly count: number }> | undefined) =>
   list?.reduce((sum, { count }) => sum + count, 0)
@@ -38,6 +39,7 @@ const screens: readonly Screen[] = [
   { path: '/coverage', label: 'Coverage', title: 'Coverage', view: CoverageScreen },
   { path: '/people', label: 'People', title: 'People', view: PeopleScreen },
   { path: '/people/{id}', title: 'Person', view: PersonScreen },
+  { path: '/silence', label: 'Silence', title: 'Who has gone silent', view: SilenceScreen },
   { path: '/failures', label: 'Failures', title: 'Failures and retrying', view: FailuresScreen, count: failuresCount },
   { path: '/runs', label: 'Runs', title: 'Runs', view: RunsScreen },
   { path: '/runs/{id}', title: 'Run', view: RunsScreen },

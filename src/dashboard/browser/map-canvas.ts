@@ -32,6 +32,11 @@ type Drawing = {
 }
 
 export const ROW_PX = 18
+const CELL_PX = ROW_PX - 2
+/** Less than half: the ground between the halves is seen where colours are not. */
+const HALF_PX = CELL_PX / 2 - 1
+/** The letters of days with data where a part is missing, each with the letter of the part's state. */
+export const partLetters: Readonly<Record<string, string>> = { R: 'r', Q: 'q' }
 const ROWS_IN_VIEW_MAX = 40
 /** The dates above the rows stay in view. */
 export const AXIS_PX = 20
@@ -75,10 +80,13 @@ function drawRow(context: CanvasRenderingContext2D, drawing: Drawing, index: num
     const letter = row.cells[day] ?? '.'
     let end = day + 1
     while (end < days && (row.cells[end] ?? '.') === letter) end += 1
-    const colour = colours[letter]
-    if (colour) {
-      context.fillStyle = colour
-      context.fillRect(nameWidth + day * cellWidth, y + 1, (end - day) * cellWidth, ROW_PX - 2)
+    const part = partLetters[letter]
+    const parts = part ? ['d', part] : [letter]
+    const height = parts.length === 1 ? CELL_PX : HALF_PX
+    for (const [index, shown] of parts.entries()) {
+      context.fillStyle = colours[shown] ?? 'transparent'
+      const top = y + 1 + index * (CELL_PX - HALF_PX)
+      context.fillRect(nameWidth + day * cellWidth, top, (end - day) * cellWidth, height)
     }
     day = end
   }

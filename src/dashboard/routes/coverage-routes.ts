@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { pulledStreams } from '../../../config/streams.ts'
+import { UnknownId } from '../../base/errors.ts'
 import { DAY } from '../../base/time/units.ts'
 import { evidenceLines, whatToDo } from '../../operations/day-report-text.ts'
 import { makePlan } from '../../operations/make-plan.ts'
@@ -61,6 +62,11 @@ const spanOf = ({ fromDay, toDay }: z.output<typeof marked>) => ({
   to: new Date(Date.parse(`${toDay}T00:00:00Z`) + DAY),
 })
 
+async function requireSomebody({ pipeline }: DashboardContext, { profileIds }: z.output<typeof marked>): Promise<void> {
+  const { ids } = await pipeline.profiles.list('0', 1, profileIds)
+  if (ids.length === 0) throw new UnknownId('back-fill: nobody has one of these ids')
+}
+
 /** A back-fill continues when the dashboard stops: a scheduler takes it over. */
 async function startBackfill({ pipeline, config, signal }: DashboardContext, body: z.output<typeof marked>) {
   const { from, to } = spanOf(body)
@@ -114,6 +120,7 @@ export const coverageRoutes = ({ reading }: Pick<DashboardContext, 'reading'>) =
       name: 'coverage/backfill',
       body: marked,
       recorded: ({ profileIds, ...what }) => ({ what: { ...what, profiles: profileIds.length } }),
+      requireChosen: requireSomebody,
       act: startBackfill,
     }),
   ]

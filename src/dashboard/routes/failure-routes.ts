@@ -1,7 +1,13 @@
 import { z } from 'zod'
+import { UnknownId } from '../../base/errors.ts'
 import { retryRecordedFailures } from '../../operations/retry-failures.ts'
 import { causePageKey, readFailureGroups } from '../../pipeline/warehouse/reports/cause-groups.ts'
-import { createFailures, failurePageKey, type RecordedFailure } from '../../pipeline/warehouse/runs/stored-failures.ts'
+import {
+  createFailures,
+  type FailureFilter,
+  failurePageKey,
+  type RecordedFailure,
+} from '../../pipeline/warehouse/runs/stored-failures.ts'
 import {
   type DashboardContext,
   defineAct,
@@ -34,6 +40,14 @@ const CHOSEN_MAX = 500
 /** All failures of a cause, or some of them. */
 const chosen = z.union([cause, z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(CHOSEN_MAX) })])
 
+async function requireChosen({ reading }: DashboardContext, filter: FailureFilter): Promise<void> {
+  const [found] = await createFailures({ pool: reading }).list(filter, 1)
+  if (found) return
+  throw new UnknownId('choose failures: none of these is recorded', {
+    hint: 'They may have been repeated or discarded meanwhile: load the list again.',
+  })
+}
+
 export const failureRoutes = [
   defineRead({
     name: 'failure-groups',
@@ -49,6 +63,7 @@ export const failureRoutes = [
     name: 'failures/retry',
     body: chosen,
     recorded: recordedChoice,
+    requireChosen,
     act: ({ pipeline, config, signal }, filter) =>
       retryRecordedFailures({ ...pipeline, config, signal, joinQueue: async () => pipeline.queue }, filter),
   }),
@@ -56,6 +71,7 @@ export const failureRoutes = [
     name: 'failures/discard',
     body: chosen,
     recorded: recordedChoice,
+    requireChosen,
     act: async ({ pipeline }, filter) => ({ discarded: await createFailures(pipeline).discard(filter) }),
   }),
 ]

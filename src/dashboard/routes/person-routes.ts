@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { pulledStreams } from '../../../config/streams.ts'
 import { scoreTypes } from '../../base/contract/score.ts'
-import { Problem, UsageProblem } from '../../base/errors.ts'
+import { Problem, UnknownId, UsageProblem } from '../../base/errors.ts'
+import { reasonText } from '../../operations/day-report-text.ts'
 import { eraseAndProve } from '../../operations/erase-and-prove.ts'
 import { fetchExplanation } from '../../operations/fetch-explanation.ts'
 import { findGaps } from '../../pipeline/ledger/coverage-gaps.ts'
@@ -24,16 +25,16 @@ export type ValuesAnswer = PersonValues
 export type DayScoresAnswer = Awaited<ReturnType<typeof readDayScores>>
 export type ExplanationAnswer = Awaited<ReturnType<typeof fetchExplanation>>
 
-async function externalIdOf({ reading }: DashboardContext, profileId: string): Promise<string> {
+async function externalIdOf({ reading }: DashboardContext, { profileId }: z.output<typeof person>): Promise<string> {
   const [found] = await searchPeople(reading, { profileId })
   if (found) return found.externalId
-  throw new UsageProblem('show person: nobody has this id', { hint: 'An erased person is gone for good.' })
+  throw new UnknownId('show person: nobody has this id', { hint: 'An erased person is gone for good.' })
 }
 
 /** All that is known of a person but health values. */
 async function readPerson(context: DashboardContext, { profileId }: z.output<typeof person>, visit: Visit) {
   const { reading } = context
-  const externalId = await externalIdOf(context, profileId)
+  const externalId = await externalIdOf(context, { profileId })
   const report = createProfileReport({ pool: reading })
   const [profile, known, days, stored, devices] = await Promise.all([
     report.show(externalId),
@@ -77,7 +78,7 @@ async function recordLook(
 async function readDayScores(context: DashboardContext, { profileId, date }: DayOfPerson, { actor }: Visit) {
   const { audit, reading, addresses } = context
   await audit.record({ who: actor.name, role: actor.role, action: 'look at missing scores', profileId, what: { date } })
-  const externalId = await externalIdOf(context, profileId)
+  const externalId = await externalIdOf(context, { profileId })
   const stored = await readScoreTypes(reading, { profileId, localDate: date })
   const absent = scoreTypes.filter((type) => !stored.includes(type))
   const missing = absent.map(async (score) => {
@@ -92,7 +93,7 @@ async function readDayScores(context: DashboardContext, { profileId, date }: Day
 }
 
 /** The reason of the score, and other reasons of its factors, each with the names of its factors. */
-function absenceOf({ value, reason: given, missing }: ExplanationAnswer) {
+function absenceOf({ value, reason: given, lacks, missing }: ExplanationAnswer) {
   if (value !== null) return { reason: 'upstream has it: it is not read yet', factors: [] }
   const reason = given ?? ''
   const others = missing.filter((factor) => !reason.includes(factor.reason))
@@ -100,7 +101,7 @@ function absenceOf({ value, reason: given, missing }: ExplanationAnswer) {
     names: group.map(({ name }) => name),
     reason: shared,
   }))
-  return { reason, factors }
+  return { reason: reasonText({ reason, lacks: [...lacks] }), factors }
 }
 
 /** Masked names cannot be searched: who found a person by a beginning would know how the name begins. */
@@ -124,7 +125,7 @@ export const personRoutes = [
     query: person,
     async answer(context, { profileId }, visit): Promise<PersonValues> {
       await recordLook(context, visit, { profileId, action: 'look at values' })
-      return readPersonValues(context.reading, await externalIdOf(context, profileId), DAYS_SHOWN)
+      return readPersonValues(context.reading, await externalIdOf(context, { profileId }), DAYS_SHOWN)
     },
   }),
   defineRead({
@@ -132,7 +133,7 @@ export const personRoutes = [
     query: dayOfPerson.extend({ score: z.enum(scoreTypes) }),
     async answer(context, { profileId, date, score }, visit) {
       await recordLook(context, visit, { profileId, action: 'look at explanation' })
-      const externalId = await externalIdOf(context, profileId)
+      const externalId = await externalIdOf(context, { profileId })
       return fetchExplanation({ ...context.addresses.upstream, externalId, date, score })
     },
   }),
@@ -141,9 +142,10 @@ export const personRoutes = [
     name: 'person/erase',
     body: person,
     recorded: ({ profileId }) => ({ profileId }),
+    requireChosen: externalIdOf,
     async act(context, { profileId }) {
       const { pipeline, signal } = context
-      const externalId = await externalIdOf(context, profileId)
+      const externalId = await externalIdOf(context, { profileId })
       const proof = await eraseAndProve({ pipeline, signal }, externalId, { say: () => undefined })
       return {
         complete: proof.complete,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { UsageProblem } from '../../base/errors.ts'
+import { UnknownId, UsageProblem } from '../../base/errors.ts'
 import { produceRun } from '../../operations/produce-run.ts'
 import { countDeriving, readFormerRuns, readUsualSpans } from '../../pipeline/warehouse/reports/run-report.ts'
 import { createFailures } from '../../pipeline/warehouse/runs/stored-failures.ts'
@@ -14,10 +14,15 @@ const chosen = z.strictObject({ runId: ownId })
 export type RunsAnswer = Array<Omit<Run, 'params'> & { usualMs: number | null }>
 export type RunAnswer = Awaited<ReturnType<typeof showRun>>
 
-async function runOf({ pipeline }: DashboardContext, runId: string): Promise<Run> {
+async function runOf({ pipeline }: DashboardContext, { runId }: z.output<typeof chosen>): Promise<Run> {
   const run = await pipeline.runs.get(runId)
   if (run) return run
-  throw new UsageProblem('show run: no run has this id', { hint: 'Runs are kept for RUNS_KEPT_DAYS.' })
+  throw new UnknownId('show run: no run has this id', { hint: 'Runs are kept for RUNS_KEPT_DAYS.' })
+}
+
+async function requireUnderWay(context: DashboardContext, { runId }: z.output<typeof chosen>): Promise<void> {
+  const { state } = await runOf(context, { runId })
+  if (state !== 'running') throw new UsageProblem(`stop run: run ${runId} is ${state}`)
 }
 
 /** The command that resumes a run: it does not read covered windows again. */
@@ -39,7 +44,7 @@ const shortInstant = (ms: number): string => new Date(ms).toISOString().replace(
 
 async function showRun(context: DashboardContext, { runId }: z.output<typeof chosen>, visit: Visit) {
   const { pipeline, reading } = context
-  const { params, ...run } = await runOf(context, runId)
+  const { params, ...run } = await runOf(context, { runId })
   const left = run.state === 'running' ? await pipeline.runs.workLeft({ ...run, params }) : null
   const endMs = run.endedAt?.getTime() ?? Number.POSITIVE_INFINITY
   const failures = await createFailures({ pool: reading }).list({}, FAILURES_LOOKED_AT)
@@ -61,7 +66,7 @@ async function showRun(context: DashboardContext, { runId }: z.output<typeof cho
 
 /** A new run of the same kind and settings: what the former one has covered is not read again. */
 async function goOn({ pipeline, config, signal, ...context }: DashboardContext, { runId }: z.output<typeof chosen>) {
-  const { kind, params } = await runOf({ pipeline, config, signal, ...context }, runId)
+  const { kind, params } = await runOf({ pipeline, config, signal, ...context }, { runId })
   const run = await pipeline.runs.create(kind === 'backfill' ? 'backfill' : 'sync', kind === 'backfill' ? params : {})
   const { enqueued } = await produceRun({ pipeline, config, signal }, run)
   return { runId: run.id, enqueued }
@@ -85,7 +90,14 @@ export const runRoutes = [
     name: 'run/stop',
     body: chosen,
     recorded: ({ runId }) => ({ what: { runId } }),
+    requireChosen: requireUnderWay,
     act: async ({ pipeline }, { runId }) => pipeline.runs.end(runId, 'stopped'),
   }),
-  defineAct({ name: 'run/go-on', body: chosen, recorded: ({ runId }) => ({ what: { runId } }), act: goOn }),
+  defineAct({
+    name: 'run/go-on',
+    body: chosen,
+    recorded: ({ runId }) => ({ what: { runId } }),
+    requireChosen: runOf,
+    act: goOn,
+  }),
 ]

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { goTo } from './address.ts'
 import { Text } from './parts.tsx'
 
@@ -45,7 +45,8 @@ function PaletteDialog({ find, hint, close }: PaletteProps & { close: () => void
   const chosen = useSignal(0)
   const isEntered = useSignal(false)
   const index = Math.min(chosen.value, places.length - 1)
-  useEffect(() => dialog.current?.showModal(), [])
+  // Before the next key: an Escape that comes before the dialog is open would be lost.
+  useLayoutEffect(() => dialog.current?.showModal(), [])
   const open = (place: Place | undefined) => {
     if (!place) return
     close()

@@ -1,6 +1,6 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { address, goTo, hrefOf } from './address.ts'
 import { type Answer, type Json, type Refusal, refusalOf, trouble } from './ask.ts'
 import { nowMs } from './live-state.ts'
@@ -238,7 +238,7 @@ export function Action({ disabled = false, ...action }: ActionProps) {
 function ActionDialog({ label, command, confirm, tone = '', after, run, close }: ActionProps & { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const { result, error, isBusy, start } = useAction(run)
-  useEffect(() => dialog.current?.showModal(), [])
+  useLayoutEffect(() => dialog.current?.showModal(), [])
   const end = () => {
     close()
     if (result.value) after?.()

@@ -52,7 +52,7 @@ for (const host of ['0.0.0.0', '127.0.0.1'])
     expect((await send(`${here}/health`)).status).toBe(200)
   })
 
-test('with passwords it asks to sign in; the role look makes no key and gets no token; guesses are limited and recorded', async ({
+test('with passwords it asks to sign in; the role look makes no key and gets no token; guesses are recorded, actions on unknown keys are not', async ({
   world,
 }) => {
   const { url, logged } = await world.serve('127.0.0.1', [await lineFor('lena', 'look'), await lineFor('ada', 'act')])
@@ -77,6 +77,10 @@ test('with passwords it asks to sign in; the role look makes no key and gets no 
 
   const ada = await enter('ada')
   expect((await send(`${url}/console/api/keys/make`, { ...ada, body: newKey })).status).toBe(200)
+  for (const name of ['keys/revoke', 'token']) {
+    const answer = await send(`${url}/console/api/${name}`, { ...ada, body: JSON.stringify({ keyId: 'nothing' }) })
+    expect([name, answer.status, answer.body]).toEqual([name, 404, expect.stringContaining('no such key')])
+  }
   const visitor = await openSession(`${url}/console`)
   expect((await signIn(visitor, 'ada', 'wrong')).status).toBe(401)
   const guesses = await Promise.all(Array.from({ length: 10 }, () => signIn(visitor, 'nobody', 'guess')))

@@ -7,6 +7,7 @@ import { forwardedHeaders, openSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
 import { serveWithPasswords } from './visitor.ts'
 
+/** Passes every guard: the cause itself is unknown. */
 const retry = JSON.stringify({ cause: '0'.repeat(32) })
 
 test('on loopback only names of this machine are answered, and no proxy', async ({ world: { url } }) => {
@@ -29,12 +30,77 @@ test('a whole address as target is refused, and is no fault of the page', async 
   expect(status).toBe(400)
 })
 
+test('an address that is no text is refused with the headers of every answer', async ({ world: { url } }) => {
+  for (const path of ['/%ff', '/api/%c3%28', '/people/%']) {
+    const { status, headers, body } = await send(url + path)
+    expect([path, status, body]).toEqual([path, 400, expect.not.stringContaining(path)])
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+    })
+  }
+})
+
+test('a character that no text has is a fault of the request, wherever it stands', async ({ world: { url } }) => {
+  const session = await openSession(url)
+  const asked: Array<[string, object]> = [
+    ['people', { search: 'a\0' }],
+    ['audit', { who: '\0' }],
+    ['runs', { kind: '\0' }],
+    ['question', { sql: "select '\0'" }],
+    ['failures/retry', { ids: ['x', '\0'] }],
+  ]
+  const ask = ([name, query]: [string, object]) =>
+    send(`${url}/api/${name}`, { ...session, body: JSON.stringify(query) })
+  const answers = await Promise.all(asked.map(ask))
+  expect(answers.map(({ status }) => status)).toEqual(asked.map(() => 400))
+  expect(answers.map(({ body }) => body)).toEqual(asked.map(() => expect.stringContaining('a character')))
+})
+
+test('an action on what does not exist is refused with the reason, and leaves no line in the audit', async ({
+  world,
+}) => {
+  const session = await openSession(world.url)
+  const nobody = '999999999'
+  const cause = '0'.repeat(32)
+  const day = '2026-01-01'
+  const ended = await world.pipeline.runs.create('backfill', {})
+  await world.pipeline.runs.end(ended.id, 'stopped')
+  const acts: Array<[string, object, number, RegExp]> = [
+    ['run/stop', { runId: nobody }, 404, /no run has this id/],
+    ['run/stop', { runId: ended.id }, 400, /is stopped/],
+    ['run/go-on', { runId: nobody }, 404, /no run has this id/],
+    ['failures/retry', { cause }, 404, /none of these is recorded/],
+    ['failures/retry', { ids: [`job:${nobody}:sync-profile`] }, 404, /none of these is recorded/],
+    ['failures/discard', { cause }, 404, /none of these is recorded/],
+    ['failures/discard', { ids: ['nothing'] }, 404, /none of these is recorded/],
+    ['quarantine/replay', { cause }, 404, /none of these is in quarantine/],
+    ['quarantine/replay', { ids: [nobody] }, 404, /none of these is in quarantine/],
+    ['quarantine/discard', { cause }, 404, /none of these is in quarantine/],
+    ['quarantine/discard', { ids: [nobody] }, 404, /none of these is in quarantine/],
+    ['person/erase', { profileId: nobody }, 404, /nobody has this id/],
+    [
+      'coverage/backfill',
+      { stream: 'scores', profileIds: [nobody], fromDay: day, toDay: day, again: false },
+      404,
+      /nobody has one of these ids/,
+    ],
+  ]
+  const countLines = () => world.rows('select count(*)::int as lines from warehouse.audit')
+  const before = await countLines()
+  for (const [name, body, status, reason] of acts) {
+    const answer = await send(`${world.url}/api/${name}`, { ...session, body: JSON.stringify(body) })
+    expect([name, answer.status, answer.body]).toEqual([name, status, expect.stringMatching(reason)])
+  }
+  expect(await countLines()).toEqual(before)
+})
+
 test('a change needs the page’s own origin, a session and its token', async ({ world: { url } }) => {
   const session = await openSession(url)
   const sendRetry = (changes: Record<string, string>) =>
     send(`${url}/api/failures/retry`, { ...session, body: retry, ...changes }).then(({ status }) => status)
 
-  expect(await sendRetry({})).toBe(200)
+  expect(await sendRetry({})).toBe(404)
   expect(await sendRetry({ origin: 'http://attacker.example' })).toBe(403)
   expect(await sendRetry({ origin: '' })).toBe(403)
   expect(await sendRetry({ 'x-csrf-token': '' })).toBe(403)

@@ -57,6 +57,7 @@ const addresses = ({ profileId }: World) => [
   '/coverage',
   '/people',
   `/people/${profileId}`,
+  '/silence',
   '/failures',
   '/runs',
   '/runs/1',

@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core'
 import { expect } from 'vitest'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
@@ -74,4 +75,62 @@ test('the streams show their trouble, the worst are in groups, and a year is a c
   await page.getByLabel('up to').press('Enter')
   await expect.poll(() => new URL(page.url()).search).toContain('days=1')
   await expect.poll(() => new URL(page.url()).search).toContain('lastDay=2026-01-31')
+})
+
+/** The colours that the map has in this column of the first row, from above, as `--day-` names. */
+const coloursOfFirstRow = (map: Locator, names: readonly string[]) =>
+  map.evaluate((canvas: HTMLCanvasElement, states) => {
+    const probe = document.createElement('i')
+    probe.className = 'probe'
+    document.body.append(probe)
+    const nameOf = new Map<string | undefined, string>()
+    for (const state of states) {
+      probe.style.color = `var(--day-${state})`
+      nameOf.set(getComputedStyle(probe).color.match(/\d+/g)?.slice(0, 3).join(), state)
+    }
+    probe.remove()
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d') // the browser warns of a canvas that is read repeatedly
+    copy?.drawImage(canvas, 0, 0)
+    const { data = [] } = copy?.getImageData(canvas.width - 40, 20, 1, 18) ?? {}
+    const colours: string[] = []
+    for (let at = 0; at < data.length; at += 4) {
+      const name = nameOf.get([data[at], data[at + 1], data[at + 2]].join()) ?? 'ground'
+      if (colours.at(-1) !== name) colours.push(name)
+    }
+    return colours
+  }, names)
+
+test('a day with data and a record in quarantine shows both, on the map and on the strips of the person', async ({
+  visit,
+  world,
+}) => {
+  const [person] = world.sandbox.people()
+  const name = person?.externalId ?? ''
+  const [day] = await world.rows(
+    `select d.local_date::text as date, p.id::text as id from warehouse.days d join vitalsync.profiles p using (external_id)
+     where external_id = $1 and d.stream = 'scores' and d.state = 'data' order by local_date limit 1`,
+    [name],
+  )
+  const { date, id } = day ?? {}
+  await world.rows(
+    `insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, local_date, first_seen_at, last_seen_at)
+     values ($1, 'scores', 'pull', 'q', 'value', 'must be a number', '{}', $2, now(), now())`,
+    [id, date],
+  )
+  for (const looks of [{}, { colorScheme: 'dark' }, { forcedColors: 'active' }] as const) {
+    const page = await visit(`/coverage?days=1&lastDay=${date}&search=${name}`, looks)
+    const map = page.getByLabel(/^Coverage map/)
+    const colours = () => coloursOfFirstRow(map, ['data', 'quarantined'])
+    await expect.poll(colours).toEqual(['ground', 'data', 'ground', 'quarantined', 'ground'])
+    await map.hover({ position: { x: 600, y: 30 } })
+    await page.getByText(`, ${date}: data, some quarantined`).waitFor()
+    await map.focus()
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('status').getByText(`, ${date}: data, some quarantined`).waitFor()
+    await page.goto(`${world.url}/people/${id}`)
+    const cell = page.getByRole('button', { name: new RegExp(`^scores \\w+ ${date}: data, some quarantined$`) })
+    expect(await cell.evaluate((element) => getComputedStyle(element).backgroundImage)).toMatch(/^linear-gradient/)
+    await cell.click()
+    await page.getByText('1 of its records did not fit: must be a number').waitFor()
+  }
 })

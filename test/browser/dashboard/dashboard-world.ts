@@ -7,7 +7,7 @@ import { migrateWarehouse } from '../../../src/operations/migrate-warehouse.ts'
 import { type Sandbox, startSandbox } from '../../../src/service/start-sandbox.ts'
 import { template, within } from '../../support/fixtures.ts'
 import { openTestPipeline, type TestPipeline } from '../../support/test-pipeline.ts'
-import { type Visit, withBrowser, withVisits } from '../open-browser.ts'
+import { skipWithoutBrowser, type Visit, withBrowser, withVisits } from '../open-browser.ts'
 import { addFaultyPeople } from './faulty-people.ts'
 
 export type DashboardWorld = TestPipeline & {
@@ -23,10 +23,12 @@ export type DashboardWorld = TestPipeline & {
 const PEOPLE = 3
 const DAYS = 12
 
-/** One world for all tests of a file: people of the sandbox, synced, and some with faults. */
+/** The tests of a file share a sandbox, and a warehouse to copy: its people are synced there, and some have faults. */
+type Shared = { readonly sandbox: Sandbox; readonly warehouse: string }
+
 export const test = base.extend<{
-  $file: { browser: Browser | undefined; shared: DashboardWorld }
-  $test: { world: DashboardWorld; visit: Visit }
+  $file: { browser: Browser | undefined; shared: Shared }
+  $test: { present: Browser; world: DashboardWorld; visit: Visit }
 }>({
   browser: [async ({}, use) => withBrowser(use), { scope: 'file' }],
   shared: [
@@ -34,23 +36,28 @@ export const test = base.extend<{
       const service = await template('service')
       const warehouse = await template('warehouse')
       await within(service, (serviceUrl) =>
-        within(warehouse, (warehouseUrl) => withWorld({ serviceUrl, warehouseUrl }, use)),
+        within(warehouse, (warehouseUrl) => withSandbox({ serviceUrl, warehouseUrl }, use)),
       )
     },
     { scope: 'file' },
   ],
-  world: async ({ shared }, use) => use(shared),
+  /** Comes before the world: a test that is skipped opens none. */
+  present: [async ({ browser, skip }, use) => use(browser ?? skipWithoutBrowser(skip)), { scope: 'test' }],
+  world: async ({ shared }, use) =>
+    within(shared.warehouse, (warehouseUrl) => withWorld({ sandbox: shared.sandbox, warehouseUrl }, use)),
   visit: [
-    async ({ browser, shared, skip }, use) => withVisits({ browser, skip, url: shared.url }, use),
+    async ({ present, world, skip }, use) => withVisits({ browser: present, skip, url: world.url }, use),
     { scope: 'test' },
   ],
 })
 
-async function withWorld(
+const log = createLog({ level: 'silent' })
+const settings = { HISTORY_DAYS: String(DAYS), DASHBOARD_PORT: '0' }
+
+async function withSandbox(
   { serviceUrl, warehouseUrl }: { serviceUrl: string; warehouseUrl: string },
-  use: (world: DashboardWorld) => Promise<void>,
+  use: (shared: Shared) => Promise<void>,
 ): Promise<void> {
-  const log = createLog({ level: 'silent' })
   const sandbox = await startSandbox({
     databaseUrl: serviceUrl,
     port: 0,
@@ -60,17 +67,23 @@ async function withWorld(
     log,
   })
   await sandbox.derived()
-  const line = await openTestPipeline({
-    warehouseUrl,
-    queueUrl: warehouseUrl,
-    upstream: sandbox,
-    settings: { HISTORY_DAYS: String(DAYS), DASHBOARD_PORT: '0' },
-  })
+  const line = await openTestPipeline({ warehouseUrl, queueUrl: warehouseUrl, upstream: sandbox, settings })
   line.work()
   await line.addProfiles(...sandbox.people().map(({ externalId }) => externalId))
   await line.tick('sync')
   await line.idle()
   await addFaultyPeople(line)
+  await line.close()
+  await use({ sandbox, warehouse: new URL(warehouseUrl).pathname.slice(1) })
+  await sandbox.close()
+}
+
+async function withWorld(
+  { sandbox, warehouseUrl }: { sandbox: Sandbox; warehouseUrl: string },
+  use: (world: DashboardWorld) => Promise<void>,
+): Promise<void> {
+  const line = await openTestPipeline({ warehouseUrl, queueUrl: warehouseUrl, upstream: sandbox, settings })
+  line.work()
   await migrateWarehouse(warehouseUrl, () => undefined, line.pipeline.tokenKeys[0])
   const { pipeline } = line
   const addresses = {
@@ -81,8 +94,8 @@ async function withWorld(
     questionsKeys: pipeline.tokenKeys,
   }
   const opened: Array<{ close(): Promise<void> }> = []
-  const serve: DashboardWorld['serve'] = async (settings, options = {}) => {
-    const own = readConfig({ ...line.settings, ...settings })
+  const serve: DashboardWorld['serve'] = async (changes, options = {}) => {
+    const own = readConfig({ ...line.settings, ...changes })
     const dashboard = await startDashboard({
       pipeline,
       addresses,
@@ -101,6 +114,5 @@ async function withWorld(
   } finally {
     for (const dashboard of opened) await dashboard.close()
     await line.close()
-    await sandbox.close()
   }
 }

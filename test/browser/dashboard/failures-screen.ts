@@ -1,11 +1,9 @@
 import { expect } from 'vitest'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
-import { addFailure, hostile, oddNames } from './faulty-people.ts'
+import { hostile, oddNames } from './faulty-people.ts'
 
 test('failures are grouped by cause; a group is retried, and discarded after a question', async ({ visit, world }) => {
-  const [person] = await world.rows('select id from vitalsync.profiles where external_id = $1', [oddNames.long])
-  await addFailure(world.rows, String(person?.['id']))
   const page = await visit('/failures')
   const row = page.getByRole('row', { name: /upstream answers 503/ })
   await row.getByRole('button', { name: /^Retry/ }).click()

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { findBarriers, overflowOf } from '../open-browser.ts'
+import { findBarriers, lowWindow, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
 import { addFailure, oddNames } from './faulty-people.ts'
 
@@ -14,7 +14,7 @@ test('from a missing sleep score to its reason it is three steps: search, person
        and profile_id = (select id from vitalsync.profiles where external_id = $1)`,
     [name, day],
   )
-  const page = await visit('/')
+  const page = await visit('/', lowWindow)
   await page.getByRole('button', { name: /^Go to/ }).waitFor()
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Go to' }).fill(name)
@@ -37,7 +37,6 @@ test('from a missing sleep score to its reason it is three steps: search, person
     [name],
   )
   expect(look).toEqual({ what: { date: day } })
-  await world.rows(`update vitalsync.scores set gone_at = null where type = 'sleep' and local_date = $1`, [day])
 })
 
 const isInView = (element: Element) => {
@@ -71,6 +70,21 @@ test('the palette finds pages, people by name and our id, and runs by their numb
   await input.waitFor({ state: 'detached' })
 })
 
+test('the palette is open before the next key can come', async ({ visit }) => {
+  const page = await visit('/failures')
+  await page.getByRole('button', { name: /^Go to/ }).waitFor()
+  const isOpen = await page.evaluate(async () => {
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }))
+    const { promise, resolve } = Promise.withResolvers<unknown>()
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = resolve
+    port2.postMessage('')
+    await promise
+    return document.querySelector('dialog')?.open
+  })
+  expect(isOpen).toBe(true)
+})
+
 test('Enter in the palette waits for the places of the typed text', async ({ visit }) => {
   const page = await visit('/failures')
   await page.getByRole('button', { name: /^Go to/ }).click()
@@ -101,7 +115,6 @@ test('the navigation counts failures, quarantine and silent changes, and leads t
   await page.getByText('1 person', { exact: false }).first().waitFor()
   expect(new URL(page.url()).search).toBe('?stream=biomarkers&only=silent')
   expect(await findBarriers(page)).toEqual([])
-  await world.rows('delete from vitalsync.silent_differences')
 })
 
 test('the audit says who looked and who acted, page by page, and is filtered by its address', async ({
@@ -129,7 +142,11 @@ test('the audit says who looked and who acted, page by page, and is filtered by 
   const other = await visit(`/audit?who=eve&action=look+at+values&profileId=${person?.['id']}`)
   await other.getByRole('link', { name: oddNames.script }).first().waitFor()
   expect(await other.getByText('ada', { exact: true }).count()).toBe(1)
-  await world.rows(`delete from vitalsync.audit where who in ('ada', 'eve') and action = 'look at values'`)
+  await world.rows(
+    `insert into vitalsync.audit (who, role, action, profile_id, what) values ('eve', 'look', 'look at values', $1, '{"n": 999}')`,
+    [person?.['id']],
+  )
+  await other.getByRole('row', { name: /"?n"? 999$/ }).waitFor()
 })
 
 test('some failures of a cause are chosen, and retried after a look at what is asked for', async ({ visit, world }) => {
@@ -160,5 +177,4 @@ test('some failures of a cause are chosen, and retried after a look at what is a
       added,
     ]),
   ).toEqual([{ external_id: 'chosen-1' }, { external_id: 'chosen-2' }])
-  await world.rows('delete from vitalsync.profiles where id = any($1)', [added])
 })

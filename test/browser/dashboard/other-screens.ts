@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { savedQuestions } from '../../../src/dashboard/routes/question-routes.ts'
 import { findBarriers, overflowOf } from '../open-browser.ts'
+import { openSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
 import { hostile } from './faulty-people.ts'
 
@@ -58,6 +59,26 @@ test('a question is answered as the reader role, once values are switched on; it
   expect(await world.rows(`select from warehouse.audit where action = 'ask question'`)).toHaveLength(4)
 })
 
+test('numbers by day are drawn beside the answer, and read under the pointer and by the arrow keys', async ({
+  visit,
+}) => {
+  const page = await visit('/questions')
+  await page.getByRole('checkbox', { name: 'Health values' }).check()
+  const sql = `select date '2026-03-01' + n as day, n as figure from generate_series(0, 3) n`
+  await page.getByRole('textbox', { name: 'SQL' }).fill(sql)
+  await page.getByRole('button', { name: 'Ask', exact: true }).click()
+  const chart = page.getByRole('img', { name: 'figure by day; arrows read the values' })
+  const reads = (value: string) => page.locator('.chart .value').getByText(value, { exact: true }).waitFor()
+  await chart.focus()
+  await page.keyboard.press('Home')
+  await reads('2026-03-01: 0')
+  await page.keyboard.press('ArrowRight')
+  await reads('2026-03-02: 1')
+  const box = await chart.boundingBox()
+  await chart.hover({ position: { x: (box?.width ?? 0) - 4, y: 20 } })
+  await reads('2026-03-04: 3')
+})
+
 test('the saved questions are those of the documents', () => {
   const page = readFileSync('docs/how-to/questions.md', 'utf8')
   const told = [...page.matchAll(/^## (.+)\n\n```sql\n([\s\S]*?)\n```/gm)].map(([, title, sql]) => ({ title, sql }))
@@ -103,4 +124,28 @@ test('a group of quarantined records is discarded after a look at how many they 
 
   expect(await world.rows(`select from warehouse.quarantine where reason = 'nobody wants it'`)).toEqual([])
   expect(await world.rows(`select from warehouse.audit where action = 'quarantine/discard'`)).toHaveLength(1)
+})
+
+test('two questions are answered at once; a third waits for its turn, and is refused when none comes', async ({
+  world,
+}) => {
+  const session = await openSession(world.url)
+  const shown = await send(`${world.url}/api/session`, { ...session, body: JSON.stringify({ values: true }) })
+  const settings = shown.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  const visit = { ...session, cookie: `${session.cookie}; ${settings}` }
+  const body = JSON.stringify({ sql: 'select count(*) from warehouse.tags' })
+  const lock = await world.pipeline.pool.connect()
+  try {
+    await lock.query('begin')
+    await lock.query('lock table vitalsync.tags')
+    const answers = Array.from({ length: 3 }, () => send(`${world.url}/api/question`, { ...visit, body }))
+    const refused = await Promise.race(answers)
+    await lock.query('commit')
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+
+    expect(refused.body).toContain('Other questions are being answered.')
+    expect(statuses.toSorted()).toEqual([200, 200, 400])
+  } finally {
+    lock.release()
+  }
 })

@@ -102,14 +102,23 @@ test('a person is erased only after a question that says what goes', async ({ vi
   await dialog.getByText(`vitalsync profiles erase ${oddNames.long}`).waitFor()
   expect(await world.rows('select 1 from vitalsync.profiles where external_id = $1', [oddNames.long])).toHaveLength(1)
   await dialog.getByRole('button', { name: 'Erase', exact: true }).click()
-  await dialog.getByText(/^Erased: \d+ rows are gone here/).waitFor()
+  const account = dialog.getByText(/^Erased: \d+ rows are gone here/)
+  await account.waitFor()
+  // The counts change with the erasure, and the page is asked for a person who is gone no more.
+  const failures = page.getByRole('navigation').getByRole('link', { name: /^Failures/ })
+  await expect.poll(() => failures.textContent(), { timeout: 20_000 }).not.toMatch(/\d/)
+  for (let looks = 0; looks < 3; looks += 1)
+    await page.waitForResponse((response) => response.url().endsWith('/api/now'))
+  expect(await account.isVisible()).toBe(true)
   expect(await world.rows('select 1 from vitalsync.profiles where external_id = $1', [oddNames.long])).toEqual([])
   expect(await world.rows(`select who, external_id from warehouse.audit where action = 'person/erase'`)).toEqual([
     { who: 'local', external_id: null },
   ])
 })
 
-test('the reason of a missing score is said once, not for each of its factors', async ({ world }) => {
+test('the reason of a missing score is said once, not for each of its factors, with the minutes that lacked', async ({
+  world,
+}) => {
   const [person] = world.sandbox.people()
   const [found] = await world.rows('select id from vitalsync.profiles where external_id = $1', [person?.externalId])
   const body = JSON.stringify({ profileId: String(found?.['id']), date: '2020-01-01' })
@@ -123,4 +132,7 @@ test('the reason of a missing score is said once, not for each of its factors', 
   expect(missing).toHaveLength(5)
   for (const { reason, factors } of missing)
     expect({ reason, factors }).toEqual({ reason: expect.stringContaining('no log tells of this day'), factors: [] })
+  const reasons: string[] = missing.map(({ reason }: { reason: string }) => reason)
+  expect(reasons.filter((reason) => /wear: 0 of 600 minutes needed/.test(reason))).not.toEqual([])
+  expect(reasons.filter((reason) => /main sleep: 0 of 180 minutes needed/.test(reason))).not.toEqual([])
 })

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { findBarriers, overflowOf } from '../open-browser.ts'
+import { send } from '../send.ts'
 import { test } from './dashboard-world.ts'
 import { serveWithPasswords } from './visitor.ts'
 
@@ -22,6 +23,27 @@ test('a visitor signs in, looks and cannot act; a session that has ended asks ag
   await page.context().clearCookies()
   await page.getByRole('link', { name: 'Runs', exact: true }).click()
   await page.getByLabel('Password').waitFor()
+})
+
+test('a sign-out in one tab ends the state that another tab shows', async ({ visit, world }) => {
+  const { url } = await serveWithPasswords(world)
+  const page = await visit('/', { baseURL: url })
+  await page.getByLabel('Name').fill('ada')
+  await page.getByLabel('Password').fill('correct horse battery')
+  await page.keyboard.press('Enter')
+  await page.getByText('ada (looks)').waitFor()
+  const other = await page.context().newPage()
+  await other.goto(`${url}/`)
+  await other.locator('.sentence').waitFor()
+  const asked = other.waitForRequest('**/api/now')
+  const { cookie = '', 'x-csrf-token': token = '' } = await (await asked).allHeaders()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Password').waitFor()
+
+  await other.getByLabel('Password').waitFor()
+  expect(await other.locator('.sentence').count()).toBe(0)
+  const copied = { method: 'POST', origin: url, cookie, 'x-csrf-token': token, body: '{}' }
+  expect((await send(`${url}/api/now`, copied)).status).toBe(401)
 })
 
 test('guesses are limited in the page as well, and the page says so', async ({ visit, world }) => {

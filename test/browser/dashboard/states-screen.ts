@@ -42,6 +42,7 @@ const emptyViews = [
   ['/failures', 'No failures:'],
   ['/runs', 'No run yet.'],
   ['/quarantine', 'It is empty:'],
+  ['/silence', 'Nobody has gone silent:'],
   ['/', 'Nobody is known yet, so nothing is read.'],
 ] as const
 

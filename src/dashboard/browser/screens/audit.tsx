@@ -4,6 +4,7 @@ import { DraftInput } from '../../../web/browser/draft-input.tsx'
 import { Answered, Empty, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownInstant, shownZone } from '../../../web/browser/shown.ts'
 import type { AuditAnswer } from '../../routes/audit-routes.ts'
+import { followed } from '../dashboard-state.ts'
 import { PageLinks, PersonLink } from '../links.tsx'
 
 const filters = ['who', 'action', 'profileId', 'before'] as const
@@ -17,7 +18,9 @@ export function AuditScreen() {
       return value === null ? [] : [[name, value]]
     }),
   )
-  const { answer, again } = useAnswer<AuditAnswer>('audit', asked)
+  const { answer, again } = useAnswer<AuditAnswer>('audit', asked, {
+    follow: followed(({ counts }) => counts?.value.newestAuditId),
+  })
   const { names = [], actions = [] } = answer.state === 'here' ? answer.value : {}
   return (
     <>
@@ -34,9 +37,6 @@ export function AuditScreen() {
             onCommit={(text) => changeQuery({ profileId: text.replaceAll(/\D/g, ''), before: '' })}
           />
         </label>
-        <button type="button" onClick={again}>
-          Look again
-        </button>
       </div>
       <Panel
         title="Looks and actions"

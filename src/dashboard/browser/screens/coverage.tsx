@@ -5,7 +5,7 @@ import { recoveries, visitChanges } from '../../../web/browser/ask.ts'
 import { DraftInput } from '../../../web/browser/draft-input.tsx'
 import { Failed, Panel, Table } from '../../../web/browser/parts.tsx'
 import { shownNumber, shownPeople, shownShare } from '../../../web/browser/shown.ts'
-import { CoverageCanvas } from '../coverage-canvas.tsx'
+import { CoverageCanvas, shownState } from '../coverage-canvas.tsx'
 import { followed, live } from '../dashboard-state.ts'
 import { DayAnswer } from '../day-answer.tsx'
 import type { Area } from '../map-canvas.ts'
@@ -15,14 +15,16 @@ import { NobodyShown } from './people.tsx'
 
 const zooms = ['1', '7', '28', '90', '365']
 const states = [
-  ['d', 'data', 'data'],
-  ['e', 'empty', 'read and empty'],
-  ['s', 'empty_sender', 'empty: too little was sent'],
-  ['f', 'empty_upstream', 'empty: ask upstream'],
-  ['u', 'unsettled', 'not settled yet'],
-  ['n', 'never_read', 'never read'],
-  ['r', 'refused', 'refused'],
-  ['q', 'quarantined', 'quarantined'],
+  ['data', 'data'],
+  ['data_refused', shownState('data', 'refused')],
+  ['data_quarantined', shownState('data', 'quarantined')],
+  ['empty', 'read and empty'],
+  ['empty_sender', 'empty: too little was sent'],
+  ['empty_upstream', 'empty: ask upstream'],
+  ['unsettled', 'not settled yet'],
+  ['never_read', 'never read'],
+  ['refused', 'refused'],
+  ['quarantined', 'quarantined'],
 ] as const
 
 /** People and days: which data is there, and which is missing. */
@@ -109,7 +111,7 @@ function useRefreshing(rows: ReturnType<typeof openMapRows>, area: Signal<Area |
 
 const Legend = () => (
   <span class="legend">
-    {states.map(([, state, label]) => (
+    {states.map(([state, label]) => (
       <span key={state}>
         <i class={`swatch day-${state}`} />
         {label}
@@ -205,15 +207,6 @@ type ControlsProps = { stream: string; days: number; lastDay: string; counts: Co
 
 function Controls({ stream, days, lastDay, counts }: ControlsProps) {
   const query = address.value.query
-  const only = query.get('only') ?? ''
-  const shown = (count: number | undefined) => (count === undefined ? '…' : shownNumber(count))
-  const kinds = [
-    ['', 'Everybody'],
-    ['refused', `Refused ${shown(counts?.refused)}`],
-    ['quarantined', `Quarantined ${shown(counts?.quarantined)}`],
-    ['never_read', `Never read ${shown(counts?.never_read)}`],
-    ['silent', `Changed silently ${shown(counts?.silent)}`],
-  ] as const
   return (
     <div class="row">
       <label>
@@ -240,13 +233,7 @@ function Controls({ stream, days, lastDay, counts }: ControlsProps) {
         up to
         <DraftInput type="date" value={lastDay} onCommit={(day) => changeQuery({ lastDay: day })} />
       </label>
-      <span class="segments">
-        {kinds.map(([kind, label]) => (
-          <button key={kind} type="button" aria-pressed={kind === only} onClick={() => changeQuery({ only: kind })}>
-            {label}
-          </button>
-        ))}
-      </span>
+      <TroubleChips counts={counts} />
       <label>
         Order
         <select
@@ -267,5 +254,32 @@ function Controls({ stream, days, lastDay, counts }: ControlsProps) {
         />
       </label>
     </div>
+  )
+}
+
+function TroubleChips({ counts }: Pick<ControlsProps, 'counts'>) {
+  const only = address.value.query.get('only') ?? ''
+  const shown = (count: number | undefined) => (count === undefined ? '…' : shownNumber(count))
+  const kinds = [
+    ['', 'Everybody', undefined],
+    ['refused', `Refused ${shown(counts?.refused)}`, 'People with a refused window, of any day'],
+    ['quarantined', `Quarantined ${shown(counts?.quarantined)}`, 'People with a record in quarantine, of any day'],
+    ['never_read', `Never read ${shown(counts?.never_read)}`, undefined],
+    ['silent', `Changed silently ${shown(counts?.silent)}`, 'People of whom something changed silently in 30 days'],
+  ] as const
+  return (
+    <span class="segments">
+      {kinds.map(([kind, label, title]) => (
+        <button
+          key={kind}
+          type="button"
+          title={title}
+          aria-pressed={kind === only}
+          onClick={() => changeQuery({ only: kind })}
+        >
+          {label}
+        </button>
+      ))}
+    </span>
   )
 }

@@ -6,7 +6,7 @@ import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { FailureGroupsAnswer, FailuresAnswer } from '../../routes/failure-routes.ts'
-import { followed, live, mayAct } from '../dashboard-state.ts'
+import { followedCounts, live, mayAct } from '../dashboard-state.ts'
 import { CausePageLinks, causesQuery, PageLinks, PersonLink, pageOfCauses } from '../links.tsx'
 import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
 
@@ -16,7 +16,7 @@ type Failure = Json<FailuresAnswer>['failures'][number]
 /** Failures by cause: how many, since when, what to do, and the two things that can be done. */
 export function FailuresScreen() {
   const { query } = address.value
-  const { answer, again } = useAnswer<FailureGroupsAnswer>('failure-groups', causesQuery(query), followFailures())
+  const { answer, again } = useAnswer<FailureGroupsAnswer>('failure-groups', causesQuery(query), followedCounts())
   const chosen = query.get('cause')
   return (
     <>
@@ -44,8 +44,6 @@ export function FailuresScreen() {
     </>
   )
 }
-
-const followFailures = () => ({ follow: followed(({ counts }) => counts?.value.failures) })
 
 function Groups({ page, again }: { page: Json<FailureGroupsAnswer>; again: () => void }) {
   const { groups, causes, nextBefore } = page
@@ -88,7 +86,7 @@ function adviceFor({ kind, status, nextTryAt }: Group): string {
   if (kind === 'window' && (status === 400 || status === 422))
     return 'Upstream rejects the request: show its operator the reason.'
   if (nextTryAt === null) return 'Correct the cause, then retry.'
-  return 'It is tried again by itself; a retry leaves it to the next sweep.'
+  return 'It is tried again automatically; a retry does not wait for that time.'
 }
 
 /** The one account of a retry: a sweep takes what is due, and failed back-fills wait in the queue at once. */
@@ -205,7 +203,7 @@ type FailuresOfProps = { cause: string; count: number | undefined; again: () => 
 function FailuresOf({ cause, count = 0, again: againAll }: FailuresOfProps) {
   const before = address.value.query.get('before')
   const query = before === null ? { cause } : { cause, before }
-  const { answer, again } = useAnswer<FailuresAnswer>('failures', query, followFailures())
+  const { answer, again } = useAnswer<FailuresAnswer>('failures', query, followedCounts())
   const shown = answer.state === 'here' ? answer.value.failures : []
   const ids = shown.map(({ id }) => id)
   const selection = useSelection(ids)

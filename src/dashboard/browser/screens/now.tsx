@@ -11,6 +11,7 @@ import {
   shownSpan,
 } from '../../../web/browser/shown.ts'
 import { type LiveNow, live } from '../dashboard-state.ts'
+import { Drift } from '../drift-panel.tsx'
 import { RunLink } from '../links.tsx'
 
 /** The state of the pipeline, in one sentence, and the facts behind it. */
@@ -36,6 +37,7 @@ export function NowScreen() {
         <Retrying now={now} />
       </div>
       <Streams now={now} />
+      <Drift now={now} />
       <Engines now={now} />
     </div>
   )

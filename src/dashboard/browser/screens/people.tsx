@@ -2,16 +2,12 @@ import { address, changeQuery } from '../../../web/browser/address.ts'
 import { useAnswer } from '../../../web/browser/ask.ts'
 import { Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import type { PeopleAnswer } from '../../routes/person-routes.ts'
-import { followed, session } from '../dashboard-state.ts'
+import { followedCounts, session } from '../dashboard-state.ts'
 
 /** Finds a person by the beginning of the name, or by our own id. */
 export function PeopleScreen() {
   const search = address.value.query.get('search') ?? ''
-  const { answer, again } = useAnswer<PeopleAnswer>(
-    'people',
-    { search },
-    { follow: followed(({ counts }) => counts?.value.profiles) },
-  )
+  const { answer, again } = useAnswer<PeopleAnswer>('people', { search }, followedCounts())
   return (
     <>
       <h1 class="head">People</h1>

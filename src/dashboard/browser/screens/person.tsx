@@ -1,3 +1,4 @@
+import { type Signal, useSignal } from '@preact/signals'
 import { shellWord } from '../../../base/text/readable.ts'
 import { address, changeQuery, goTo } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
@@ -5,6 +6,7 @@ import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, stepOnArrow, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber, weekdayOf } from '../../../web/browser/shown.ts'
 import type { PersonAnswer } from '../../routes/person-routes.ts'
+import { shownState } from '../coverage-canvas.tsx'
 import { followed, live, mayAct, session } from '../dashboard-state.ts'
 import { DayAnswer } from '../day-answer.tsx'
 import { PersonValuesPanels } from '../person-values.tsx'
@@ -14,10 +16,13 @@ type Person = Json<PersonAnswer>
 /** One person: stored, missing and waiting data; and health values for users who have switched them on. */
 export function PersonScreen({ params }: { params: Readonly<Record<string, string>> }) {
   const { id = '' } = params
+  // A person who is being erased is asked for no more: the answer would be that there is none.
+  const isErasing = useSignal(false)
+  const state = followed(({ runs, counts }) => [runs, counts?.value])
   const { answer, again } = useAnswer<PersonAnswer>(
     'person',
     { profileId: id },
-    { follow: followed(({ runs, counts }) => [runs, counts?.value]) },
+    { follow: isErasing.value ? undefined : state },
   )
   const { query } = address.value
   const date = query.get('date')
@@ -34,7 +39,7 @@ export function PersonScreen({ params }: { params: Readonly<Record<string, strin
               <span class="quiet">our id {id}</span>
               <Tag tone={person.state === 'gone' ? 'odd' : ''}>{person.state}</Tag>
               <span class="grow" />
-              {mayAct.value && <Erase id={id} person={person} />}
+              {mayAct.value && <Erase id={id} person={person} isErasing={isErasing} />}
             </div>
             <Facts person={person} />
             <Days person={person} />
@@ -98,13 +103,13 @@ function Days({ person }: WithPerson) {
           <div key={stream} class="strip">
             <span class="quiet">{stream}</span>
             <span class="cells">
-              {days.map(({ day, state }) => (
+              {days.map(({ day, state, part }) => (
                 <button
                   key={day}
                   type="button"
-                  class={`cell day-${state}`}
-                  title={`${weekdayOf(day).slice(0, 3)} ${day}: ${state.replace('_', ' ')}`}
-                  aria-label={`${stream} ${weekdayOf(day)} ${day}: ${state.replace('_', ' ')}`}
+                  class={`cell day-${part ? `data_${part}` : state}`}
+                  title={`${weekdayOf(day).slice(0, 3)} ${day}: ${shownState(state, part)}`}
+                  aria-label={`${stream} ${weekdayOf(day)} ${day}: ${shownState(state, part)}`}
                   aria-current={day === chosen ? 'date' : undefined}
                   tabIndex={day === days.at(-1)?.day ? 0 : -1}
                   onClick={() => changeQuery({ date: day, stream })}
@@ -198,10 +203,16 @@ function Devices({ person: { devices } }: WithPerson) {
   )
 }
 
-function Erase({ id, person }: WithPerson & { id: string }) {
+function Erase({ id, person, isErasing }: WithPerson & { id: string; isErasing: Signal<boolean> }) {
   const rows = person.stored.reduce((sum, count) => sum + count.rows, 0)
   const erase = async () => {
-    const proof = await act<{ complete: boolean; rows: number; upstream: string }>('person/erase', { profileId: id })
+    isErasing.value = true
+    const proof = await act<{ complete: boolean; rows: number; upstream: string }>('person/erase', {
+      profileId: id,
+    }).catch((error: unknown) => {
+      isErasing.value = false
+      throw error
+    })
     return proof.complete
       ? `Erased: ${shownNumber(proof.rows)} rows are gone here, and upstream says: ${proof.upstream}.`
       : 'Erased in part: run the command again.'
