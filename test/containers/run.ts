@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
 import { freePort } from '../../src/base/engines/embedded-postgres.ts'
+import { openDesk } from '../support/walk-page.ts'
 import { type Engine, findCompose, makeStandIns, NoEngine, openEngine, readVersion, root } from './engine.ts'
 
 /**
@@ -17,6 +18,9 @@ import { type Engine, findCompose, makeStandIns, NoEngine, openEngine, readVersi
 const execute = promisify(execFile)
 const startedMs = Date.now()
 const say = (text: string) => console.log(`containers: ${text} (${Math.round((Date.now() - startedMs) / 1000)} s)`)
+
+/** The figures that the last line of the log repeats. */
+const summary: string[] = []
 
 function check(holds: boolean, text: string): void {
   if (!holds) throw new Error(`does not hold: ${text}`)
@@ -45,6 +49,7 @@ async function buildImage({ docker }: Engine): Promise<void> {
   await docker('build', '--file', 'config/Dockerfile', '--tag', 'vitalsync', ...labels, '.')
   const [image] = JSON.parse(await docker('image', 'inspect', 'vitalsync'))
   check(image.Size <= IMAGE_BYTES_MAX, `the image has ${Math.round(image.Size / 1e6)} MB`)
+  summary.push(`image of ${Math.round(image.Size / 1e6)} MB`)
   const { User, Healthcheck, Labels, StopSignal } = image.Config
   check(
     User === '1000:1000' && StopSignal === 'SIGTERM' && Healthcheck !== undefined,
@@ -102,7 +107,9 @@ async function firstStart({ up, sql, compose }: World, page: string): Promise<vo
   const upMs = Date.now()
   say('docker compose up has started everything')
   const rows = await soon('rows', ROWS_WITHIN_MS, async () => Number(await sql(scores)) || undefined)
-  say(`the first ${rows} scores were there ${((Date.now() - upMs) / 1000).toFixed(1)} s later`)
+  const seconds = ((Date.now() - upMs) / 1000).toFixed(1)
+  say(`the first ${rows} scores were there ${seconds} s later`)
+  summary.push(`rows ${seconds} s after the start`)
   const states = await soon('health of all services', MINUTE, async () => {
     const lines = (await compose('ps', '--format', 'json'))
       .trim()
@@ -172,6 +179,7 @@ async function killedInMidRun({ compose, up, sql }: World): Promise<void> {
   })
   check(/^done, (\d+) of \1 done, 0 failed$/.test(ended), `the run was finished by new workers: ${ended}`)
   check((await sql('select count(*) from vitalsync.failures')) === '0', 'no failure is left')
+  summary.push('all workers killed in a run')
 }
 
 async function scaledAndDrained({ docker }: Engine, { compose, up, sql, vitalsync }: World): Promise<void> {
@@ -249,6 +257,7 @@ async function unitsUnderSystemd({ docker }: Engine): Promise<void> {
     said.endsWith('active\nactive\nactive\nsuccess\n'),
     'systemd runs the units, starts a killed worker again, and stops it',
   )
+  summary.push('a worker killed under systemd')
   await docker('rm', '--force', 'vitalsync-systemd')
 }
 
@@ -264,6 +273,35 @@ async function withOwnUpstream({ compose }: World, own: World): Promise<void> {
   )
   const synced = await soon('a sync', MINUTE, () => own.vitalsync('sync'))
   check(/8 profiles, /.test(synced), `with UPSTREAM_URL: ${synced.trim().split('\n')[0]}`)
+}
+
+/** docs/start/operator.md as it is written, in a copy of the files that the image is built of. */
+async function operatorPage({ env }: Engine, program: readonly string[], ports: NodeJS.ProcessEnv): Promise<void> {
+  const docker = (await execute('sh', ['-c', 'command -v docker'])).stdout.trim()
+  const named = Object.fromEntries(
+    Object.entries({ ...env, ...ports }).filter(([name]) => /^DOCKER_|_PORT$/.test(name)),
+  )
+  const desk = await openDesk({ ...named, COMPOSE_ANSI: 'never' })
+  try {
+    const shim = `#!/bin/sh\n[ "$1" = compose ] || exec ${docker} "$@"\nshift\nexec ${program.join(' ')} "$@"\n`
+    await writeFile(join(desk.folder, 'bin/docker'), shim, { mode: 0o755 })
+    for (const part of [
+      'docker-compose.yml',
+      'package.json',
+      'package-lock.json',
+      '.npmrc',
+      '.dockerignore',
+      'src',
+      'jobs',
+      'config',
+    ])
+      await cp(join(root, part), join(desk.folder, part), { recursive: true })
+    await desk.walk(await readFile(join(root, 'docs/start/operator.md'), 'utf8'))
+    say('docs/start/operator.md holds as it is written: start, alerts, lost workers, upgrade')
+    summary.push('all workers killed in the tutorial')
+  } finally {
+    await desk.close()
+  }
 }
 
 /** Where no Postgres and no Redis is on the PATH and an engine answers, the suite takes containers. */
@@ -288,6 +326,7 @@ async function suiteOnContainers({ env }: Engine): Promise<void> {
     text.includes('Postgres: container; Redis: container') && /[1-9]\d* passed, 0 failed/.test(counts),
     `the suite on containers. ${counts}`,
   )
+  summary.push(`through testcontainers: ${counts}`)
 }
 
 const tests = [
@@ -326,8 +365,10 @@ async function main(): Promise<void> {
     await scaledAndDrained(engine, world)
     await unitsUnderSystemd(engine)
     await withOwnUpstream(world, worldOf({ SANDBOX: '0', UPSTREAM_URL: 'http://own-upstream:8080' }))
+    await world.compose('down', '--volumes')
+    await operatorPage(engine, program, ports)
     await suiteOnContainers(engine)
-    say('all of this holds')
+    say(`all of this holds: ${summary.join('; ')}`)
   } finally {
     // In this order, and each even if one before it failed: containers before their engine.
     for (const end of ends) await end().catch((error: Error) => console.error(error.message))

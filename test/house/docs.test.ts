@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
+import { readConfig } from '../../config/env.ts'
 import { variables } from '../../config/variables.ts'
 import { parserMessageOf, wordsIn } from '../app/cli/parsing.ts'
 import { blocksOf } from '../support/walk-page.ts'
@@ -46,17 +47,42 @@ test('every link between our documents leads to a file, and to a heading of it',
   expect(dead.map(offence)).toEqual([])
 })
 
+test('no link of a page in the package leads out of the package', () => {
+  const { files: packed }: { files: string[] } = JSON.parse(read('package.json'))
+  const isPacked = (path: string) =>
+    ['README.md', 'LICENSE', ...packed].some((entry) => path === entry || path.startsWith(`${entry}/`))
+  const out = lines(/\.md$|^llms\.txt$/).filter(
+    ({ file, text }) => isPacked(file) && linksIn(file, text).some(({ path }) => !isPacked(path)),
+  )
+  expect(out.map(offence)).toEqual([])
+})
+
 test('the map leads to every page but single decisions', () => {
   const map = read('docs/README.md')
   const linked = new Set(linksIn('docs/README.md', map).map(({ path }) => path))
   expect(pages.filter((file) => !isDecision(file) && !linked.has(file))).toEqual([])
 })
 
-test('each page of a folder for readers says in its first line for whom it is', () => {
-  const silent = pages.filter(
-    (file) => /^docs\/(start|how-to|reference|why)\//.test(file) && !/^# .+\n\nFor \w/.test(read(file)),
-  )
-  expect(silent).toEqual([])
+test('each page says in its first line for whom it is', () => {
+  expect(pages.filter((file) => !/^# .+\n\nFor \w/.test(read(file)))).toEqual([])
+})
+
+/** Pages that a test writes, or holds as a whole. */
+const heldPages = ['imports', 'cli', 'metrics', 'limits'].map((name) => `docs/reference/${name}.md`)
+/** The heads of tables whose rows a test holds. */
+const heldTables =
+  /^\| (type \| unit|kind \| (name|visible)|factor \| unit|score \| weights|name \| (values|when)|measure \||word \| meaning|cause \| (what is said|it means)|group \| state|route \| does|method \| path|records \| startDateTime|answer to|status or cause|rows \| are kept|figure \| value|state \| it means|script \| does|plan \||view \| (one row per|content))/
+
+test('the documents have at most 30,000 words, without code, and without what a test writes or holds row by row', () => {
+  const counted = documents
+    .filter((file) => ![...heldPages, 'docs/why/proof.md'].includes(file))
+    .map((file) =>
+      read(file)
+        .replaceAll(/^```[\s\S]*?^```$/gm, '')
+        .replaceAll(/(?:^\|.*\n)+/gm, (table) => (heldTables.test(table) ? '' : table)),
+    )
+  const words = counted.join(' ').match(/\S*[\p{L}\p{N}]\S*/gu) ?? []
+  expect(words.length).toBeLessThanOrEqual(30_000)
 })
 
 test('no block for a shell has a command or an option that does not exist', async () => {
@@ -100,10 +126,19 @@ test('no document names a setting that does not exist', () => {
   expect(unknown.map(offence)).toEqual([])
 })
 
-/** A page's title, and the first sentence below it. */
+test('each setting is read by the program', () => {
+  const words = new Set(
+    lines(/^(src|jobs)\/.*\.(tsx?|mjs)$|^config\/env\.ts$/).flatMap(({ text }) => text.match(/\w+/g) ?? []),
+  )
+  expect(Object.keys(variables).filter((name) => !words.has(name))).toEqual([])
+  const ofProgram = new Set(lines(/^(src|jobs)\/.*\.(tsx?|mjs)$/).flatMap(({ text }) => text.match(/\w+/g) ?? []))
+  expect(Object.keys(readConfig({})).filter((name) => !ofProgram.has(name))).toEqual([])
+})
+
+/** A page's title, and the first sentence below it; the title of a decision says it all. */
 function entryOf(file: string): string {
   const [, title = file, first = ''] = /^# (.+)\n+((?:[^\n#|`].*\n?)*)/.exec(read(file)) ?? []
-  const [sentence = ''] = /^.*?[.:](?=\s|$)/s.exec(first.replaceAll('\n', ' ').trim()) ?? []
+  const [sentence = ''] = isDecision(file) ? [] : (/^.*?[.:](?=\s|$)/s.exec(first.replaceAll('\n', ' ').trim()) ?? [])
   const plain = sentence.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[.:]$/, '')
   return `- [${title}](${file})${plain ? `: ${plain}` : ''}`
 }

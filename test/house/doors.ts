@@ -34,6 +34,7 @@ export const doorsOf: Readonly<Record<string, readonly string[]>> = {
     'recompute/shrink-heap.ts',
     'sandbox/exports/export-writers.ts',
     'sandbox/faults/fault-rules.ts',
+    'sandbox/people/planned-people.ts',
     'sandbox/people/sample-people.ts',
     'sandbox/people/seeded-random.ts',
     'sandbox/people/zone-offsets.ts',

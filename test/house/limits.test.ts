@@ -18,6 +18,11 @@ const declarations: Record<string, readonly [file: string, declaration: string]>
   'a worker without a sign of life': ['src/pipeline/warehouse/runs/live-workers.ts', 'WORKER_SILENT_MS = 15 * SECOND'],
   'a machine’s clock beside the database’s': ['src/base/time/clock-skew.ts', 'CLOCK_SKEW_MAX_MS = 30 * SECOND'],
   'differences that a verification found': ['src/pipeline/warehouse/retention.ts', 'DIFFERENCES_MAX = 10_000'],
+  'columns that users add to a stream': ['src/pipeline/warehouse/added-columns.ts', 'const COLUMNS_MAX = 20'],
+  'columns that the table of a stream has had, with those dropped': [
+    'src/pipeline/warehouse/added-columns.ts',
+    'TABLE_COLUMNS_MAX = 1000',
+  ],
   'connections of a worker to the warehouse': ['src/operations/pipeline.ts', 'connectionsMax: 16'],
   'length of a question on the dashboard': ['src/dashboard/routes/question-routes.ts', 'SQL_LENGTH_MAX = 6000'],
   'rows of its answer': ['src/dashboard/routes/question-routes.ts', 'ROWS_MAX = 1000'],

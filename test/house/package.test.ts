@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { files, lines } from './sources.ts'
+import { files, lines, offence } from './sources.ts'
 
 const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
@@ -33,4 +33,11 @@ test('beside its code the program reads only files that the build copies', () =>
 
   // `npm run package` runs what is packed; this finds sooner that a new file has to be copied.
   expect(read.filter((line) => !/migrations\/|package\.json|recompute-thread|browser\//.test(line))).toEqual([])
+})
+
+test('a workflow names each action by the digest of its commit, for a tag can be moved', () => {
+  const used = lines(/^\.github\/workflows\//).filter(({ text }) => /\buses:/.test(text))
+
+  expect(used.length).toBeGreaterThan(2)
+  expect(used.filter(({ text }) => !/@[0-9a-f]{40} # v\d/.test(text)).map(offence)).toEqual([])
 })

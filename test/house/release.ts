@@ -13,12 +13,18 @@ import { npmInstall, packInto, runAsUser, tryPackage } from './installed-package
  * checksums, and the image. Publishes nothing: the workflow .github/workflows/release.yml does.
  *
  *   npm run release -- --dry-run        in a folder that is removed afterwards; leaves out what this machine cannot do, and says so
+ *   npm run release -- --dry-run --without-image
  *   npm run release -- --tag v0.1.0     fails where the tag is not that of the version
  *   npm run release -- --sign KEY       signs the tag of the version, with this key of GnuPG
  */
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const { values: options } = parseArgs({
-  options: { 'dry-run': { type: 'boolean', default: false }, tag: { type: 'string' }, sign: { type: 'string' } },
+  options: {
+    'dry-run': { type: 'boolean', default: false },
+    'without-image': { type: 'boolean', default: false },
+    tag: { type: 'string' },
+    sign: { type: 'string' },
+  },
 })
 const isTrial = options['dry-run']
 /** The newest of each line, of the packages that bring Node by npm. */
@@ -82,6 +88,24 @@ async function tryUnderEachNode(tarball: string): Promise<void> {
   }
 }
 
+const auditAnswer = z.union([
+  z.object({ metadata: z.object({ vulnerabilities: z.record(z.string(), z.number()) }) }),
+  z.object({ message: z.string() }),
+])
+
+/** Advisories about what the package and the image install. Those below high do not stop a release. */
+function auditDependencies(): void {
+  const printed = runAsUser('sh', ['-c', 'npm audit --omit=dev --json || true'])
+  const answer = auditAnswer.parse(JSON.parse(printed))
+  if ('message' in answer) {
+    leaveOut('the audit', `the registry answers: ${answer.message}`)
+    return
+  }
+  const { high = 0, critical = 0, total = 0 } = answer.metadata.vulnerabilities
+  demand(high + critical === 0, `${high} high and ${critical} critical advisories: npm audit --omit=dev`)
+  console.log(`audit: ${total} advisories, none of them high or critical`)
+}
+
 function lintWorkflow(): void {
   try {
     runAsUser('go', ['version'])
@@ -112,7 +136,10 @@ async function buildImageOn(engine: Engine, version: string): Promise<void> {
   demand(isTrial || !isOurs, 'the image: no Docker engine answers')
   if (isOurs) await makeStandIns(engine)
   const revision = runAsUser('git', ['rev-parse', 'HEAD']).trim()
-  const labels = ['--build-arg', `VERSION=${version}`, '--build-arg', `REVISION=${revision}`]
+  // A checkout names no repository; the workflow writes it into package.json.
+  const repository = runAsUser('npm', ['pkg', 'get', 'repository.url']).match(/https:[^"]+?(?=\.git"|")/)?.[0]
+  const sources = repository === undefined ? [] : ['--build-arg', `SOURCE=${repository}`]
+  const labels = ['--build-arg', `VERSION=${version}`, '--build-arg', `REVISION=${revision}`, ...sources]
   const image = `vitalsync:${version}`
   await engine.docker('build', '--file', 'config/Dockerfile', '--tag', image, ...labels, '.')
   const printed = await engine.docker('run', '--rm', '--read-only', '--network', 'none', image, '--version')
@@ -155,9 +182,11 @@ try {
   await writeFile(join(folder, `vitalsync-${version}.cdx.json`), runAsUser('npm', ['sbom', ...dependencies]))
   await writeFile(join(folder, 'NOTES.md'), `${notes}\n`)
   await writeChecksums(folder)
+  auditDependencies()
   lintWorkflow()
   await tryUnderEachNode(tarball)
-  await buildImage(version)
+  if (options['without-image']) leaveOut('the image', '--without-image is given')
+  else await buildImage(version)
   if (options.sign !== undefined) signTag(version, options.sign)
   else console.log('tag: not signed, because no --sign KEY is given')
   const kept = isTrial ? 'Nothing was kept' : `The files are in ${basename(folder)}/`
