@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
  * Files that take a quarter of a minute and more. Begun last, one of them would be left alone at the end. Those that keep the processor
- * busy and those that wait take turns, so that it never stands still.
+ * busy alternate with those that wait. `--sequence.shuffle` shuffles files as well as tests.
  */
 export const slowFiles = [
   'browser/dashboard/dashboard',
@@ -55,6 +56,9 @@ export const slowFiles = [
 
 export default class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { shuffle, seed } = this.ctx.config.sequence
+    const drawn = ({ moduleId }: TestSpecification) => hash('sha256', `${seed} ${moduleId}`)
+    if (shuffle) return files.toSorted((a, b) => (drawn(a) < drawn(b) ? -1 : 1))
     const rank = ({ moduleId }: TestSpecification) => {
       const place = slowFiles.findIndex((name) => moduleId.endsWith(name))
       return place < 0 ? slowFiles.length : place

@@ -9,6 +9,7 @@ import { type RunningWorker, startWorker, workerCloseMaxMs } from '../operations
 import { countWorkersOfAllParts } from '../operations/processes/worker-heartbeat.ts'
 import { produceRun, recoverContextOf } from '../operations/produce-run.ts'
 import { selectedStreams } from '../operations/select-profiles.ts'
+import { addCounts } from '../pipeline/transfer/order.ts'
 import { WORKER_HEARTBEAT_MS } from '../pipeline/warehouse/runs/live-workers.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 import { recoverRun } from '../pipeline/work/recover-run.ts'
@@ -56,8 +57,7 @@ export async function completeRun(context: CommandContext, opened: OpenPipeline,
   )
   try {
     const ended = await produceAndFollow(context, opened, { run, ownWorker })
-    if (run.kind === 'sync') await readDerived(context, opened, { run: ended, ownWorker })
-    return ended
+    return run.kind === 'sync' ? await readDerived(context, opened, { run: ended, ownWorker }) : ended
   } catch (error) {
     if (context.signal.aborted) return stopRun(opened, run, terminal)
     ownWorker.abandonJobs()
@@ -144,12 +144,16 @@ async function produceAndFollow(context: CommandContext, opened: OpenPipeline, f
   }
 }
 
-/** After a push: waits until upstream has derived from it, and reads that. Ctrl-C ends the wait; what was done stays done. */
-async function readDerived(context: CommandContext, opened: OpenPipeline, followed: FollowedRun): Promise<void> {
+/**
+ * After a push: waits until upstream has derived from it, and reads that. Ctrl-C ends the wait; what was done stays done. Returns
+ * the run, with what the readings after it did.
+ */
+async function readDerived(context: CommandContext, opened: OpenPipeline, followed: FollowedRun): Promise<Run> {
   const { run, ownWorker } = followed
-  if (run.itemsPushed + run.itemsPushedElsewhere === 0) return
+  if (run.itemsPushed + run.itemsPushedElsewhere === 0) return run
   const { pool, runs, clock } = opened.pipeline
   const chosen = sync.params.parse(run.params).streams ?? []
+  let whole = run
   await awaitDerivation(run, {
     pool,
     terminal: context.terminal,
@@ -159,7 +163,9 @@ async function readDerived(context: CommandContext, opened: OpenPipeline, follow
     async readAgain(profileIds) {
       const again = await runs.create('sync', { ...run.params, profileIds })
       try {
-        return await produceAndFollow(context, opened, { run: again, ownWorker })
+        const ended = await produceAndFollow(context, opened, { run: again, ownWorker })
+        whole = withReading(whole, ended)
+        return ended
       } catch (error) {
         if (context.signal.aborted) await runs.end(again.id, 'stopped')
         throw error
@@ -167,7 +173,17 @@ async function readDerived(context: CommandContext, opened: OpenPipeline, follow
     },
   })
   context.terminal.progressEnd()
+  return whole
 }
+
+/** The counts of both, over the time of both. The people are the same: they count once. */
+const withReading = (run: Run, again: Run): Run => ({
+  ...run,
+  endedAt: again.endedAt,
+  state: again.state === 'done' ? run.state : again.state,
+  failed: run.failed + again.failed,
+  ...addCounts(run, again),
+})
 
 async function stopRun({ pipeline }: OpenPipeline, { id, kind }: Run, terminal: Terminal): Promise<Run> {
   terminal.progressEnd()

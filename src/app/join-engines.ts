@@ -64,7 +64,7 @@ export async function joinEngines(context: CommandContext, closeStack: CloseStac
   const { config } = context
   const needsLocal = !config.databaseUrl || !config.upstream
   const local = needsLocal ? await joinPostgres(context, closeStack) : undefined
-  const running = config.upstream ?? (await runningUpstream(config.dataFolder))
+  const running = await upstreamThatRuns(config)
   const sample = await readSampleSize(config.dataFolder)
   const sandbox = running || !local ? undefined : await startLocalSandbox({ ...context, local, sample }, closeStack)
   return { local, sandbox, addresses: resolveAddresses(config, local, running ?? (sandbox && upstreamOf(sandbox))) }
@@ -125,6 +125,10 @@ const upstreamOf = ({ url, clientId, clientSecret }: Sandbox): EngineAddresses['
   clientId,
   clientSecret,
 })
+
+/** The Profile Service that can be asked without starting one. */
+export const upstreamThatRuns = async ({ upstream, dataFolder }: CommandContext['config']) =>
+  upstream ?? (await runningUpstream(dataFolder))
 
 /** The address of the sandbox that `vitalsync up` runs in the folder. */
 async function runningUpstream(folder: string): Promise<EngineAddresses['upstream'] | undefined> {

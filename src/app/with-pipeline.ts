@@ -27,6 +27,7 @@ export async function withWarehouse<T>(
       databaseUrl,
       connectionsMax: 4,
       name: 'vitalsync command',
+      pipeline: use === 'work', // only commands that read open cursors
       statementTimeoutMs: 10 * MINUTE,
       division: createDivision(config.warehouseShards),
     })

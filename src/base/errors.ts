@@ -67,6 +67,9 @@ export class Unanswered extends Problem {}
 /** The command line or the configuration is wrong: exit code 2. */
 export class UsageProblem extends Problem {}
 
+/** The thing that an id or a filter names does not exist, or does not any more: exit code 2, and 404 on a page. */
+export class UnknownId extends UsageProblem {}
+
 /**
  * A database, a queue or the upstream could not be used: exit code 3. With `isConfiguration` it will not be usable before the
  * address, the credentials or the server are changed: exit code 2.

@@ -27,12 +27,14 @@ import { type DatabaseClock, startDatabaseClock } from '../pipeline/warehouse/po
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles, type Profiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
 import { openReadingWriter, type ReadingWriter } from '../pipeline/warehouse/readings/reading-writer.ts'
+import { createDriftWatch, type DriftWatch } from '../pipeline/warehouse/readings/stored-drift.ts'
 import { createLiveWorkers, type LiveWorkers } from '../pipeline/warehouse/runs/live-workers.ts'
 import { createRuns, type Runs } from '../pipeline/warehouse/runs/stored-runs.ts'
 import { createPostgresTokenStore } from '../pipeline/warehouse/tokens/token-store.ts'
 import type { SharedJobContext } from '../pipeline/work/job.ts'
 import { createVerification } from '../pipeline/work/verify-window.ts'
 import type { EngineAddresses } from './addresses.ts'
+import { knownRecordsOf } from './contract/known-records.ts'
 import { requireMigrated } from './migrate-warehouse.ts'
 
 export const jobs = [syncProfile, backfillProfile, registerProfile, discoverProfiles, eraseProfile, verifyProfile]
@@ -51,6 +53,8 @@ export type Pipeline = {
   readonly writer: ReadingWriter
   /** Measures how late upstream is, by what the writer has counted. To be called every few seconds. */
   readonly refreshSettleTimes: () => Promise<void>
+  /** Learns what of upstream's novelties is settled, and returns what is to be reported. To be called every few seconds. */
+  readonly refreshDrift: DriftWatch['refresh']
   readonly upstream: Upstream
   readonly rateLimiter: Pick<RateLimiter, 'state'>
   readonly engine: QueueEngine
@@ -99,6 +103,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     sleep,
   })
   closeStack.add(rateLimiter, 'rate limiter')
+  const drift = createDriftWatch({ pool, knownOf: knownRecordsOf })
   const { url, ...credentials } = addresses.upstream
   const tokenStore = createPostgresTokenStore({ pool, keys: tokenKeys })
   const upstream = openUpstream({
@@ -109,12 +114,16 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     clock: clock.now,
     random: Math.random,
     sleep,
+    onOddError({ operation, externalId, names }) {
+      const stream = catalogue.pulled.find((pulled) => pulled.operation.name === operation.name)
+      if (stream && externalId !== undefined) drift.noteError(stream, externalId, names)
+    },
   })
   closeStack.add(upstream, 'upstream')
   const { settle, belief } = config
   const account = accountDigest(url, credentials.clientId)
   const commits = { rowsPerCommit: 2500, commitsAtOnce: 3 }
-  const writer = openReadingWriter({ pool, now: clock.now, ...commits, belief, settle, account })
+  const writer = openReadingWriter({ pool, now: clock.now, ...commits, belief, settle, account, examiner: drift })
   closeStack.add(writer, 'reading writer')
   const refreshSettle = () => refreshSettleTimes({ pool, account, settle, streams: catalogue.pulled })
   const queue = createEnqueuer(engine)
@@ -135,7 +144,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   }
   const liveWorkers = createLiveWorkers({ pool })
   const parts = { tokenKeys, pool, clock, rateLimiter, engine, queue, upstream, writer, context }
-  return { ...stores, ...parts, liveWorkers, refreshSettleTimes: refreshSettle }
+  return { ...stores, ...parts, liveWorkers, refreshSettleTimes: refreshSettle, refreshDrift: drift.refresh }
 }
 
 async function openWarehouse(

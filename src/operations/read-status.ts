@@ -6,7 +6,9 @@ import { measuredRateOf } from '../pipeline/ledger/measured-rate.ts'
 import type { QueueEngine } from '../pipeline/queue/engine.ts'
 import { createEnqueuer } from '../pipeline/queue/enqueue.ts'
 import { findUnservedParts } from '../pipeline/queue/served-parts.ts'
+import { listAddedColumns } from '../pipeline/warehouse/added-columns.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { countDrift } from '../pipeline/warehouse/reports/drift-report.ts'
 import { countSilentDifferences } from '../pipeline/warehouse/reports/lateness-report.ts'
 import { createReports } from '../pipeline/warehouse/reports/status-report.ts'
 import { createLiveWorkers } from '../pipeline/warehouse/runs/live-workers.ts'
@@ -33,11 +35,18 @@ export async function readStatus({ pool, engine, budgetStore }: StatusSources, l
     failures: await reports.countFailures(),
     outbox: await reports.countWaiting(),
     quarantine: await reports.countQuarantined(),
+    drift: await countDrift(pool),
+    columns: await listUnfilledColumns(pool),
     silent: await countSilentDifferences(pool),
     verified: withRate(await reports.countVerified()),
     budget: await readBudget(budgetStore, limits),
   }
 }
+
+const listUnfilledColumns = async (pool: Pool) =>
+  (await listAddedColumns(pool)).flatMap(({ stream, name, filledRows, tableRows, filledAt }) =>
+    filledAt === null ? [{ stream, name, filledRows, tableRows }] : [],
+  )
 
 /** The measured rate of silent differences; no rate before a window was verified. */
 function withRate<C extends { windows: number; windowsDiffering: number }>(counts: C) {

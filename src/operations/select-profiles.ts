@@ -1,4 +1,4 @@
-import { UsageProblem } from '../base/errors.ts'
+import { UnknownId, UsageProblem } from '../base/errors.ts'
 import { printableLine } from '../base/text/readable.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
@@ -39,7 +39,7 @@ export async function profileIdsOf(pool: Pool, externalIds: readonly string[]): 
 }
 
 export const unknownIdProblem = (what: string, listCommand: string) =>
-  new UsageProblem(`show ${what}: no ${what} has this id`, { hint: `The ids: ${listCommand}.` })
+  new UnknownId(`show ${what}: no ${what} has this id`, { hint: `The ids: ${listCommand}.` })
 
 /** A profile that was named and is not there is a fault of usage; a filter that matches nothing is done. */
 export function requireAllFound(
@@ -49,7 +49,7 @@ export function requireAllFound(
 ): void {
   const named = new Set(ids).size
   if (found >= named) return
-  throw new UsageProblem(
+  throw new UnknownId(
     named === 1
       ? `find ${what}: no ${what} has this id`
       : `find ${what}s: ${named - found} of ${named} ids are of none`,

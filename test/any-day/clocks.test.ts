@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { test } from '../support/fixtures.ts'
-import { DAY_MS, dayOfDate, days, shiftMs } from './days.ts'
+import { DAY_MS, days, planRun, shiftMs } from './days.ts'
 
 const run = promisify(execFile)
 const print = 'console.log(Date.now(), new Intl.DateTimeFormat().resolvedOptions().timeZone)'
@@ -64,10 +64,26 @@ describe('the day to run on', () => {
   const startOf = (at: string, zone: string) => new Date(now + shiftMs({ at, zone }, now)).toISOString()
 
   test('is another one every day, and each of the list has its turn', () => {
-    const chosen = days.map((_, index) => dayOfDate(now + index * DAY_MS))
+    const chosen = days.map((_, index) => planRun([], now + index * DAY_MS).day)
 
     expect(new Set(chosen)).toEqual(new Set(days))
     expect(days).toHaveLength(15)
+  })
+
+  test('has another order of the tests every day; the printed words repeat day and order on any date', () => {
+    const { day, again, program } = planRun(['test/service'], now)
+    const later = planRun(again, now + 3 * DAY_MS)
+
+    expect(program).toEqual(expect.arrayContaining(['--sequence.shuffle', '--sequence.seed', '20779', 'test/service']))
+    expect(planRun(['test/service'], now + DAY_MS).program).toContain('20780')
+    expect(later).toEqual({ day, again, program })
+  })
+
+  test('runs another program with its words alone', () => {
+    const { again, program } = planRun(['--at', '+1d', '--program', 'other.ts', 'word'], now)
+
+    expect(program).toEqual(['other.ts', 'word'])
+    expect(planRun(again, now + DAY_MS).program).toEqual(program)
   })
 
   test.for([

@@ -1,3 +1,5 @@
+import { parseArgs } from 'node:util'
+
 /** A time zone, and the moment to start at: a number of days from now, or a local time in that zone. */
 export type Day = { readonly at: string; readonly zone: string }
 
@@ -10,10 +12,43 @@ const zones = ['UTC', 'Pacific/Auckland', 'America/New_York']
 export const days: readonly Day[] = moments.flatMap((at) => zones.map((zone) => ({ at, zone })))
 
 /** Round robin by date. */
-export function dayOfDate(nowMs: number): Day {
+function dayOfDate(nowMs: number): Day {
   const day = days[Math.floor(nowMs / DAY_MS) % days.length]
   if (!day) throw new Error('there is no day to choose from')
   return day
+}
+
+type Plan = {
+  readonly day: Day
+  /** The words that repeat the run on another date. */
+  readonly again: readonly string[]
+  /** The program that runs under the clock of that day, with its words: Vitest unless another is given. */
+  readonly program: readonly string[]
+}
+
+/** Each date has a day of the list and an order of the tests; the words may choose others. */
+export function planRun(words: readonly string[], nowMs: number): Plan {
+  const { values, positionals } = parseArgs({
+    args: [...words],
+    options: {
+      at: { type: 'string' },
+      zone: { type: 'string' },
+      seed: { type: 'string' },
+      program: { type: 'string' },
+    },
+    allowPositionals: true,
+  })
+  const { at, zone, program, seed = String(Math.floor(nowMs / DAY_MS)) } = values
+  const day = at || zone ? { at: at ?? '+0d', zone: zone ?? 'UTC' } : dayOfDate(nowMs)
+  const ofDay = ['--at', day.at, '--zone', day.zone]
+  if (program)
+    return { day, again: [...ofDay, '--program', program, ...positionals], program: [program, ...positionals] }
+  const order = ['--sequence.shuffle', '--sequence.seed', seed]
+  return {
+    day,
+    again: [...ofDay, '--seed', seed, ...positionals],
+    program: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'config/vitest.config.ts', ...order, ...positionals],
+  }
 }
 
 /** How far to move the clock. A date without a year is the next date of that name. */

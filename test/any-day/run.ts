@@ -1,9 +1,10 @@
 /**
- * Runs the suite under a shifted clock and in another time zone.
+ * Runs the suite under a shifted clock, in another time zone and in another order.
  *
- *   npm run any-day                                                   a day of the list, chosen by today's date
+ *   npm run any-day                                                   a day of the list and an order, chosen by today's date
  *   npm run any-day -- --at +40d --zone Pacific/Auckland              this day
  *   npm run any-day -- --at 2028-02-29T12:00 --zone UTC test/service  some of the tests
+ *   npm run any-day -- --seed 41                                      this order
  *   node test/any-day/run.ts --program test/browser/pictures.ts       another program than Vitest
  *
  * libfaketime shifts the clock of Vitest, of its workers, of Postgres, of Redis and of every program that a test starts.
@@ -14,17 +15,10 @@ import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { findClockLibrary, forgetTheDead, withoutWaits } from './clock-library.ts'
-import { dayOfDate, shiftMs } from './days.ts'
+import { planRun, shiftMs } from './days.ts'
 
-const { values, positionals } = parseArgs({
-  options: { at: { type: 'string' }, zone: { type: 'string' }, program: { type: 'string' } },
-  allowPositionals: true,
-})
-const chosen = dayOfDate(Date.now())
-const day = values.at || values.zone ? { at: values.at ?? '+0d', zone: values.zone ?? 'UTC' } : chosen
+const { day, again, program } = planRun(process.argv.slice(2), Date.now())
 
 const library = findClockLibrary()
 if (!library) {
@@ -36,17 +30,12 @@ chmodSync(folder, 0o755) // for Postgres, which does not run as root
 const shifting = withoutWaits(library, join(folder, 'libfaketime.so'))
 const seconds = Math.round(shiftMs(day, Date.now()) / 1000)
 const start = new Date(Date.now() + seconds * 1000).toLocaleString('sv', { timeZone: day.zone })
-const program = values.program ? `--program ${values.program} ` : ''
 process.stdout.write(`The clock shows ${start} in ${day.zone}. The same again:\n`)
-process.stdout.write(`  npm run any-day -- --at ${day.at} --zone ${day.zone} ${program}${positionals.join(' ')}\n`)
+process.stdout.write(`  npm run any-day -- ${again.join(' ')}\n`)
 
 // Engines that run already have a clock of their own.
 const { TEST_DATABASE_URL: _, TEST_REDIS_URL: __, SERVICE_URL: ___, ...environment } = process.env
-const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
-const words = values.program
-  ? [values.program, ...positionals]
-  : [vitest, 'run', '--config', 'config/vitest.config.ts', ...positionals]
-const child = spawn(process.execPath, words, {
+const child = spawn(process.execPath, program, {
   stdio: 'inherit',
   env: {
     ...environment,

@@ -5,12 +5,8 @@ import type { DayFacts } from '../../src/service/derive/day/facts.ts'
 import { factsOfDays } from '../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../src/service/derive/day/parsed-log.ts'
 import { createDerivation, type DayOutcome, dayOutcomeOf } from '../../src/service/derive/days/derivation.ts'
-import {
-  draftsOfComparedDay,
-  draftsOfDay,
-  draftsOfMonth,
-  draftsOfWeek,
-} from '../../src/service/derive/records/drafts-by-unit.ts'
+import { monthArchetypeDrafts } from '../../src/service/derive/records/archetype-records.ts'
+import { draftsOfComparedDay, draftsOfDay, draftsOfWeek } from '../../src/service/derive/records/drafts-by-unit.ts'
 import { factDaysOf } from '../../src/service/recompute/portion.ts'
 import { unitsReached } from '../../src/service/recompute/reach.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
@@ -78,7 +74,7 @@ function newDay(logs: readonly DataLog[]): () => unknown {
       ...units.days.flatMap((one) => draftsOfDay(derivation, one)),
       ...units.compared.flatMap((one) => draftsOfComparedDay(derivation, one)),
       ...units.mondays.flatMap((one) => draftsOfWeek(derivation, one)),
-      ...units.months.flatMap((one) => draftsOfMonth(derivation, one)),
+      ...units.months.flatMap((one) => monthArchetypeDrafts(derivation, one)),
     ]
   }
 }

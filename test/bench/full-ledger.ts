@@ -16,7 +16,7 @@ const CANNED_DAYS = 30
 
 /**
  * A warehouse as years of work leave it: each person's eight streams were read up to now, one in twenty has a hole, one in fifty was
- * refused, one in a hundred has records in quarantine, and one in two hundred was never read.
+ * refused, one in a hundred has records in quarantine, one in two hundred was never read, and one in twenty has gone silent.
  */
 export async function fillLedger(databaseUrl: string, people: number): Promise<void> {
   await migrateWarehouse(databaseUrl, () => undefined)
@@ -74,6 +74,15 @@ function statementsOf(): Statement[] {
         select p.id, s.stream, 'pull', sha256((p.id || s.stream)::bytea), 'value', 'expected number', '{"value":"high"}', current_date - 25, now(), now()
         from vitalsync.profiles p, unnest($1::text[]) s(stream) where p.id % 100 = 2`,
       values: () => [streams.filter((name) => name === 'scores' || name === 'biomarkers')],
+    },
+    {
+      text: `insert into vitalsync.silence (profile_id, subject, last_at, last_day, device, intervals, usual_hours, long_hours, silent_from, state)
+        select p.id, s.subject, l.at, l.at::date, case when p.id % 3 = 0 then 'phone' else 'watch' end,
+          (select array_agg(23 + n / 30 order by n) from generate_series(1, 90) n), 24, 26, l.at + interval '46 hours',
+          case when s.subject = 'all' and p.id % 20 = 5 then 'all_stopped' end
+        from vitalsync.profiles p, unnest(array['all', 'steps', 'heart', 'sleep']) s(subject),
+          lateral (select now() - case when p.id % 20 = 5 then 72 + p.id % 700 else p.id % 24 end * interval '1 hour' as at) l`,
+      values: () => [],
     },
     {
       text: `insert into vitalsync.failures (profile_id, job, reason, attempts, first_at, last_at)

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { DAY, MINUTE } from '../../src/base/time/units.ts'
-import { soon } from '../support/fixtures.ts'
+import { farCron, soon } from '../support/fixtures.ts'
 import { type Program, startProgram } from '../support/run-program.ts'
 import { type TestPipeline, test } from '../support/test-pipeline.ts'
 import { connect } from '../support/test-warehouse.ts'
@@ -14,7 +14,7 @@ async function openNight(line: TestPipeline) {
     ...line.settings,
     LOG_LEVEL: 'info',
     NIGHTLY_CRON: `${slotAt.getUTCMinutes()} ${slotAt.getUTCHours()} * * *`,
-    SWEEP_CRON: '0 0 29 2 *',
+    SWEEP_CRON: farCron(),
   }
   const programs: Program[] = []
   return {

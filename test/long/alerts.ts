@@ -26,6 +26,8 @@ const names = [
   'LagOverADay',
   'RefusalsRising',
   'QuarantineRising',
+  'SilentPeopleRising',
+  'UpstreamDrift',
   'SilentDifferences',
   'DiskFilling',
   'ServiceFailing',
@@ -37,6 +39,12 @@ const agedBy27Hours = [
      ended_at = ended_at - interval '27 h'`,
   "update vitalsync.profiles set due_at = due_at - interval '27 h'",
 ]
+/** Eight people handed in logs at this time, and never since. */
+const handedIn = (at: string) =>
+  `with people as (update vitalsync.profiles set uploaded = true where id in (select id from vitalsync.profiles order by id limit 8) returning id)
+   insert into vitalsync.log_days (profile_id, local_date, kind, minutes, first_at, last_at, device, first_parcel, last_parcel, revised)
+   select id, (${at})::date, 'steps', repeat('1', 1440)::bit(1440), ${at}, ${at}, 'watch', 0, 0, false from people
+   on conflict (profile_id, local_date, kind) do update set last_at = excluded.last_at`
 const run = promisify(execFile)
 const checklist = createChecklist()
 const { say, until } = checklist
@@ -119,6 +127,22 @@ try {
   await fleet.command('failures', 'retry', '--all')
   await resolves('ServiceFailing')
   if (disk) await resolves('DiskFilling')
+
+  say('eight people hand in no logs for nine days, and upstream has a release')
+  await warehouse.query(handedIn("now() - interval '9 days'"))
+  await fleet.command('profiles', 'silent') // which judges the silence of now
+  await setFaults([{ name: 'drift-new-field', rate: 1, operations: ['scoresOf'] }])
+  await fleet.command('backfill', '--from', isoDay(-3), '--again')
+  await fires('SilentPeopleRising')
+  await fires('UpstreamDrift')
+
+  say('they are heard of, and the release is accepted')
+  await warehouse.query(handedIn('now()'))
+  await fleet.command('profiles', 'silent')
+  await setFaults([])
+  await fleet.command('drift', 'accept', '--all')
+  await resolves('SilentPeopleRising')
+  await resolves('UpstreamDrift')
 
   say('fault: nobody runs for 27 hours, and rows of the warehouse are lost meanwhile')
   await fleet.kill('schedule')

@@ -19,6 +19,9 @@ export const createDatabase = (name: string, template: string) =>
 /** For `expect.poll`: the time that a busy machine may take until the expected state is reached. */
 export const soon = { timeout: 120_000, interval: 20 }
 
+/** A cron line that has no slot within months of this day, whichever day the clock shows. */
+export const farCron = () => `0 0 1 ${((new Date().getUTCMonth() + 6) % 12) + 1} *`
+
 type Fixtures = {
   /** Address of an empty database of this test's own. */
   database: string
@@ -113,9 +116,16 @@ async function connectAdmin(): Promise<pg.Client> {
   return admin
 }
 
-async function administer<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
-  connected ??= connectAdmin()
-  return work(await connected)
+let last: Promise<unknown> = Promise.resolve()
+
+/** Works that share the connection follow one another: pg 9 will refuse a query while another is under way. */
+function administer<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
+  const turn = last.then(async () => {
+    connected ??= connectAdmin()
+    return work(await connected)
+  })
+  last = turn.catch(() => undefined)
+  return turn
 }
 
 afterAll(async () => {

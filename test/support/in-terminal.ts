@@ -2,9 +2,9 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { needProgram } from './programs.ts'
+import { entry } from './run-program.ts'
 
 const script = fileURLToPath(new URL('in-terminal.py', import.meta.url))
-const entry = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
 
 /** Python makes the pseudo-terminal; Debian's smallest Python has no module for it. */
 export function needTerminal(skip: (note: string) => never): void {

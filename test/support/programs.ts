@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 
 /** Programs that tests start and npm does not bring, each with the Debian package that brings it. */
 export const packageOf = {
-  chromium: 'chromium',
+  chromium: 'chromium-headless-shell',
   fish: 'fish',
   openssl: 'openssl',
   pg_dump: 'postgresql',
@@ -21,7 +21,7 @@ type Skip = (note: string) => never
 const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean)
 
 /** Looks at the PATH and starts nothing. */
-export const pathOf = (program: Program): string | undefined =>
+export const pathOf = (program: string): string | undefined =>
   folders.map((folder) => join(folder, program)).find(isExecutable)
 
 export const isInstalled = (program: Program): boolean => pathOf(program) !== undefined

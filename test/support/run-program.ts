@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The program as a user starts it: a process of its own, in a folder and an environment of its own. */
@@ -26,7 +27,13 @@ export type ProgramOptions = {
   readonly entry?: string
 }
 
-export const entry = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The program from its sources, as a checkout starts it. */
+export const sources = join(root, 'src/vitalsync.mjs')
+
+/** The program, as the set-up of a test run has built it. */
+export const entry = resolve(root, process.env['TEST_PROGRAM'] ?? sources)
 
 /** The settings that a command on this warehouse needs; nobody listens at its upstream. */
 export const settingsFor = (databaseUrl: string) => ({

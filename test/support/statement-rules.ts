@@ -5,7 +5,7 @@
 
 const tables = [
   ...['profiles', 'ledger', 'refusals', 'failures', 'quarantine', 'parcels', 'items', 'history', 'reading_tags'],
-  ...['silent_differences', 'differences', 'log_days', 'empty_days'],
+  ...['silent_differences', 'differences', 'log_days', 'empty_days', 'silence', 'silence_events'],
   ...['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons', 'tags', 'demographics', 'device_information'],
 ].join('|')
 

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, startPostgres } from '../../src/base/engines/embedded-postgres.ts'
+import { buildProgram } from './built-program.ts'
 import { openMemoryFolder } from './memory-folder.ts'
 import { failIfRequired, isInstalled } from './programs.ts'
 import { startRedis } from './redis-server.ts'
@@ -20,14 +21,20 @@ declare module 'vitest' {
   }
 }
 
-type Project = { provide(key: 'databaseUrl' | 'redisUrl', value: string): void }
+type Project = {
+  readonly config?: { readonly watch: boolean }
+  provide(key: 'databaseUrl' | 'redisUrl', value: string): void
+}
 
 export default async function setup(project: Project): Promise<() => Promise<void>> {
   const memory = await openMemoryFolder()
+  // Where the sources change during the run, watched or mutated, programs start from them.
+  const built = project.config?.watch === false ? buildProgram() : undefined
   const docker = !process.env['FAKETIME'] && (await dockerAnswers()) // a container would live by another clock
   if (!isInstalled('redis-server') && !given('TEST_REDIS_URL') && !docker) failIfRequired('redis-server')
   const postgres = given('TEST_DATABASE_URL') ?? (docker ? await containerPostgres() : await embeddedPostgres())
   const redis = given('TEST_REDIS_URL') ?? (docker ? await containerRedis() : await localRedis())
+  process.env['TEST_PROGRAM'] ??= await built // the test processes, which come later, inherit it
   project.provide('databaseUrl', postgres.url)
   project.provide('redisUrl', redis?.url ?? '')
   console.log(`Postgres: ${postgres.from}; Redis: ${redis?.from ?? 'none'}`)

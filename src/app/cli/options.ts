@@ -1,9 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { catalogue } from '../../../config/streams.ts'
+import type { pulledStreams, pushedStreams } from '../../../config/streams.ts'
+import type { scoreTypes } from '../../base/contract/score.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { parseInstant } from '../../base/time/instant.ts'
+import type { FileFormat } from '../../intake/file-entries.ts'
 import { parsePartList } from '../../pipeline/fleet/queue-parts.ts'
-import type { PushedStream } from '../../pipeline/transfer/stream.ts'
+import type { ExportName } from '../../service/sandbox/exports/export-writers.ts'
 import type { CommandContext, UncheckedContext } from '../terminal/command-context.ts'
 
 /** The process in which a command runs, as far as the declarations of the commands use it. */
@@ -15,15 +17,53 @@ export type CliProcess = {
   exit(code: number): void
 }
 
-export const streamNames: readonly string[] = catalogue.pulled.map(({ name }) => name)
-/** The most frequent imports first, which is the reverse of the order of pushing. */
-export const pushedStreamNames: readonly string[] = catalogue.pushed.map(({ name }) => name).toReversed()
+/**
+ * The words of options are written here again, and held against what they name by their type alone: help and completion load neither the
+ * streams, with the schemas of their answers, nor the code of formats.
+ */
+export const wordsOf = <Word extends string>(words: Record<Word, true>) => Object.keys(words) as Word[] // the keys of a literal
 
-export function parsePushedStream(text: string): PushedStream {
-  const stream = catalogue.pushed.find(({ name }) => name === text)
-  if (!stream) throw new InvalidArgumentError(`Allowed choices are ${pushedStreamNames.join(', ')}.`)
-  return stream
-}
+export const streamNames: readonly string[] = wordsOf<(typeof pulledStreams)[number]['name']>({
+  scores: true,
+  biomarkers: true,
+  archetypes: true,
+  trends: true,
+  comparisons: true,
+  tags: true,
+  demographics: true,
+  'device-information': true,
+})
+/** The most frequent imports first, which is the reverse of the order of pushing. */
+export const pushedStreamNames = wordsOf<(typeof pushedStreams)[number]['name']>({
+  'data-logs': true,
+  tags: true,
+  demographics: true,
+  'device-information': true,
+})
+export const scoreNames = wordsOf<(typeof scoreTypes)[number]>({
+  wellbeing: true,
+  activity: true,
+  sleep: true,
+  readiness: true,
+  mental_wellbeing: true,
+})
+export const fileFormats = wordsOf<FileFormat>({ ndjson: true, csv: true })
+export const exportNames = wordsOf<ExportName>({
+  'apple-health': true,
+  'health-connect': true,
+  'garmin-fit': true,
+  fitbit: true,
+  'garmin-connect': true,
+  oura: true,
+  whoop: true,
+  withings: true,
+  'google-fit': true,
+  polar: true,
+  'samsung-health': true,
+  fitabase: true,
+  'open-mhealth': true,
+  fhir: true,
+})
 
 export function parseWhole(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
@@ -64,6 +104,19 @@ export function parseDateOption(text: string): Date {
   const read = parseInstant(text)
   if (!read) throw new InvalidArgumentError('It must be a date such as 2026-01-31, or 2026-01-31T06:00:00Z.')
   return new Date(read.epochMs)
+}
+
+/** A span such as `3d` or `36h`, in hours. */
+export function parseHours(text: string): number {
+  const [, number, unit] = /^(\d{1,5})([dh])$/.exec(text) ?? []
+  if (number === undefined) throw new InvalidArgumentError('It must be a span such as 3d or 36h.')
+  return Number(number) * (unit === 'd' ? 24 : 1)
+}
+
+export function parseShare(text: string): number {
+  const share = Number(text)
+  if (!/^[\d.]+$/.test(text) || !(share <= 1)) throw new InvalidArgumentError('It must be a share from 0 to 1.')
+  return share
 }
 
 export function collectValues(text: string, before: readonly string[]): string[] {

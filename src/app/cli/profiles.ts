@@ -1,6 +1,17 @@
 import type { Command } from 'commander'
-import { type FileFormat, fileFormats } from '../../intake/file-entries.ts'
-import { type CliProcess, choiceOption, examples, jsonOption, parseDateOption, parsePositive } from './options.ts'
+import type { FileFormat } from '../../intake/file-entries.ts'
+import { type SilenceState, silenceStates } from '../../pipeline/ledger/silence.ts'
+import {
+  type CliProcess,
+  choiceOption,
+  examples,
+  fileFormats,
+  jsonOption,
+  parseDateOption,
+  parseHours,
+  parsePositive,
+  parseShare,
+} from './options.ts'
 
 export function declareProfiles(program: Command, cli: CliProcess): void {
   const profiles = program
@@ -12,6 +23,7 @@ export function declareProfiles(program: Command, cli: CliProcess): void {
   declareDiscover(profiles, cli)
   declareList(profiles, cli)
   declareShow(profiles, cli)
+  declareSilent(profiles, cli)
   declareProfilesErase(profiles, cli)
 }
 
@@ -39,7 +51,9 @@ type ImportCliOptions = { format?: FileFormat; from?: Date; rejects?: string; js
 function declareImport(profiles: Command, cli: CliProcess): void {
   profiles
     .command('import <file>')
-    .description('add the profiles of a file: CSV with a column externalId, or NDJSON; - is standard input')
+    .description(
+      'add the profiles of a file: CSV with a column externalId, and cohort where there are groups, or NDJSON; - is standard input',
+    )
     .addOption(choiceOption('--format <format>', 'by the name of the file when absent', fileFormats))
     .option(...fromOption)
     .option('--rejects <file>', 'file for the lines that could not be read, with the reasons')
@@ -90,6 +104,46 @@ function declareShow(profiles: Command, cli: CliProcess): void {
     .action(async (externalId: string, { json }: { json: boolean }) => {
       const { showProfile } = await import('../commands/profiles.ts')
       cli.exit(await showProfile(cli.context({ json }), { externalId }))
+    })
+}
+
+type SilentCliOptions = {
+  since?: number
+  unusual?: number
+  state?: SilenceState
+  limit?: number
+  groups: boolean
+  watch: boolean
+  csv: boolean
+  json: boolean
+}
+
+function declareSilent(profiles: Command, cli: CliProcess): void {
+  profiles
+    .command('silent')
+    .description('who has gone silent, by the habit of each person, the most unusual first')
+    .option('--since <span>', 'only who is silent for at least this long, such as 3d or 36h', parseHours)
+    .option('--unusual <share>', 'only a silence longer than this share of the person’s own intervals', parseShare)
+    .addOption(choiceOption('--state <state>', 'only this kind of silence', silenceStates))
+    .option('--groups', 'instead, how many are silent by device, model, app version and day of the last upload', false)
+    .option('--watch', 'instead, each change as it is noticed, until it is interrupted', false)
+    .option('--limit <n>', 'how many; 100 when absent, with --csv and --json all', parsePositive)
+    .option('--csv', 'print CSV', false)
+    .addOption(jsonOption('print one JSON object a line'))
+    .addHelpText(
+      'after',
+      examples(
+        'vitalsync profiles silent --since 3d',
+        'vitalsync profiles silent --unusual 0.99 --csv > silent.csv',
+        'vitalsync profiles silent --watch --json | ./send-reminders',
+      ),
+    )
+    .action(async ({ json, since: sinceHours, groups, watch, ...options }: SilentCliOptions) => {
+      const { printSilenceGroups, printSilent, watchSilence } = await import('../commands/profiles-silent.ts')
+      const context = cli.context({ json })
+      if (watch) return cli.exit(await watchSilence(context))
+      if (groups) return cli.exit(await printSilenceGroups(context))
+      cli.exit(await printSilent(context, { ...options, sinceHours }))
     })
 }
 

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { Command, Help } from 'commander'
+import { Argument, Command, Help } from 'commander'
+import type { CommandWords, OptionChoices, Shell } from '../commands/completion.ts'
 import { painterFor } from '../terminal/terminal.ts'
-import { declareCompletion } from './completion.ts'
+import { declareColumns } from './columns.ts'
+import { declareDrift } from './drift.ts'
 import { declareFailures } from './failures.ts'
-import type { CliProcess } from './options.ts'
+import { type CliProcess, examples } from './options.ts'
 import {
   declareDashboard,
   declareDoctor,
@@ -24,7 +26,7 @@ import {
   declareStatus,
   declareWhy,
 } from './questions.ts'
-import { declareEvaluate, declareSandbox, declareService } from './service.ts'
+import { declareEvaluate, declareHar, declareSandbox, declareService } from './service.ts'
 import { declareBackfill, declareImport, declareRuns, declareSync, declareVerify } from './transfers.ts'
 
 /** In the order of the help. */
@@ -35,6 +37,7 @@ const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> =
   declareSchedule,
   declareMigrate,
   declareSandbox,
+  declareHar,
   declareSync,
   declarePlan,
   declareBackfill,
@@ -48,6 +51,8 @@ const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> =
   declareEvaluate,
   declareFailures,
   declareQuarantine,
+  declareDrift,
+  declareColumns,
   declareProfiles,
   declareImport,
   declareExport,
@@ -88,4 +93,45 @@ function readVersion(): string {
 function showExamplesAfterErrors(command: Command, words: string): void {
   command.showHelpAfterError(`  → Examples: vitalsync ${words}--help`)
   for (const child of command.commands) showExamplesAfterErrors(child, `${words}${child.name()} `)
+}
+
+const shells: readonly Shell[] = ['bash', 'zsh', 'fish']
+
+/** The script is made of the commands as they are declared. */
+function declareCompletion(program: Command, cli: CliProcess): void {
+  program
+    .command('completion')
+    .description('print a script that completes commands, options and their words in your shell')
+    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
+    .addHelpText(
+      'after',
+      examples(
+        'source <(vitalsync completion bash)',
+        'vitalsync completion zsh > ~/.zfunc/_vitalsync',
+        'vitalsync completion fish > ~/.config/fish/completions/vitalsync.fish',
+      ),
+    )
+    .action(async (shell: Shell) => {
+      const { runCompletion } = await import('../commands/completion.ts')
+      const options = { shell, commands: commandWordsOf(program), choices: optionChoicesOf(program) }
+      cli.exit(runCompletion(cli, options))
+    })
+}
+
+function commandWordsOf(command: Command, path = ''): CommandWords[] {
+  const words = [
+    ...command.commands.map((child) => child.name()),
+    ...command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+    ...command.options.map(({ long }) => long ?? '').filter(Boolean),
+    '--help',
+  ]
+  const entry = { path, about: command.description(), words }
+  return [entry, ...command.commands.flatMap((child) => commandWordsOf(child, `${path} ${child.name()}`))]
+}
+
+function optionChoicesOf(command: Command, path = ''): OptionChoices[] {
+  const choices = command.options.flatMap(({ long, argChoices }) =>
+    long && argChoices ? [{ path: `${path} ${long}`, words: argChoices }] : [],
+  )
+  return [...choices, ...command.commands.flatMap((child) => optionChoicesOf(child, `${path} ${child.name()}`))]
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { scoreTypes } from '../../base/contract/score.ts'
 import { type FormulaHandling, formulaHandlings } from '../../pipeline/export/csv.ts'
 import type { ExportFormat } from '../../pipeline/export/formats.ts'
 import {
@@ -12,6 +11,7 @@ import {
   parseLocalDay,
   parsePositive,
   type SelectionOptions,
+  scoreNames,
   selectionOf,
   streamNames,
   withSelectionOptions,
@@ -105,7 +105,7 @@ export function declareExplain(program: Command, cli: CliProcess): void {
     )
     .option('--profile <externalId>', 'profile of the score; required')
     .option('--date <day>', 'the local day, such as 2026-07-11; required', parseLocalDay)
-    .addOption(choiceOption('--score <type>', 'which score', scoreTypes).default('sleep'))
+    .addOption(choiceOption('--score <type>', 'which score', scoreNames).default('sleep'))
     .addOption(jsonOption('print it as JSON'))
     .addHelpText('after', examples('vitalsync explain --profile ada --date 2026-07-11 --score activity'))
     .action(async ({ json, profile, date, score }: ExplainCliOptions) => {
@@ -118,7 +118,7 @@ export function declareExplain(program: Command, cli: CliProcess): void {
   declareExplainSettle(explain, cli)
 }
 
-type SqlCliOptions = { limit: number; json: boolean }
+type SqlCliOptions = { limit: number; csv: boolean; json: boolean }
 
 export function declareSql(program: Command, cli: CliProcess): void {
   program
@@ -127,18 +127,20 @@ export function declareSql(program: Command, cli: CliProcess): void {
       'ask the warehouse in a session that may only read its views; without a statement it is read from standard input',
     )
     .argument('[statement]', 'one SQL statement')
-    .option('--limit <n>', 'how many rows are shown; with --json all', parsePositive, 1000)
+    .option('--limit <n>', 'how many rows are shown; with --csv and --json all', parsePositive, 1000)
+    .option('--csv', 'print CSV', false)
     .addOption(jsonOption('print one JSON object a row'))
     .addHelpText(
       'after',
       examples(
         'vitalsync sql "select * from warehouse.days limit 5"',
         'vitalsync sql --json "select * from warehouse.runs"',
+        'vitalsync sql --csv "select * from warehouse.valid_days where not valid" > missing.csv',
       ),
     )
-    .action(async (text: string | undefined, { json, limit }: SqlCliOptions) => {
+    .action(async (text: string | undefined, { json, limit, csv }: SqlCliOptions) => {
       const { runSql } = await import('../commands/questions/sql.ts')
-      cli.exit(await runSql(cli.context({ json }), { text, limit }))
+      cli.exit(await runSql(cli.context({ json }), { text, limit, csv }))
     })
 }
 

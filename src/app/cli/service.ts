@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { exportWriters } from '../../service/sandbox/exports/export-writers.ts'
 import { sandboxDefaults } from '../sandbox-defaults.ts'
 import {
   type CliProcess,
   choiceOption,
   collectValues,
   examples,
+  exportNames,
   jsonOption,
   parseDateOption,
   parsePort,
@@ -170,7 +170,7 @@ function declareSandboxPeople(sandbox: Command, cli: CliProcess): void {
   sandbox
     .command('people')
     .description('write a made-up person’s logs as the file that a health app exports')
-    .addOption(choiceOption('--as <format>', 'the export', Object.keys(exportWriters)).default('apple-health'))
+    .addOption(choiceOption('--as <format>', 'the export', exportNames).default('apple-health'))
     .option('--person <n>', 'which person of the seed, from 1', parsePositive, 1)
     .option('--until <date>', 'the instant up to which there are logs; now when absent', parseDateOption)
     .option('--output <folder>', 'folder for the file', '.')
@@ -181,6 +181,25 @@ function declareSandboxPeople(sandbox: Command, cli: CliProcess): void {
     .action(async ({ json, ...options }: PeopleOptions) => {
       const { runSandboxPeople } = await import('../commands/service/sandbox-people.ts')
       cli.exit(await runSandboxPeople(cli.context({ json }), options))
+    })
+}
+
+type PlannedOptions = Omit<PeopleOptions, 'as' | 'person'> & { people: number }
+
+function declareSandboxPlanned(sandbox: Command, cli: CliProcess): void {
+  sandbox
+    .command('planned')
+    .description('write made-up people’s logs, whose empty days have planned causes, and the truth in a file apart')
+    .option('--people <n>', 'how many people; the ten plans repeat in order', parsePositive, 10)
+    .option('--until <date>', 'the day before which the days end, in UTC; today when absent', parseDateOption)
+    .option('--output <folder>', 'new folder for the files', 'planned')
+    .option('--days <n>', 'number of days', parsePositive, 100)
+    .option('--seed <words>', 'random seed: the same seed makes the same people', sandboxDefaults.seed)
+    .addOption(jsonOption('print the folder and the counts as JSON'))
+    .addHelpText('after', examples('vitalsync sandbox planned --people 20 --output planned'))
+    .action(async ({ json, ...options }: PlannedOptions) => {
+      const { runSandboxPlanned } = await import('../commands/service/sandbox-planned.ts')
+      cli.exit(await runSandboxPlanned(cli.context({ json }), options))
     })
 }
 
@@ -226,6 +245,36 @@ export function declareSandbox(program: Command, cli: CliProcess): void {
       cli.exit(await runSandbox(cli.context({ json }), { ...options, faults }))
     })
   declareSandboxPeople(sandbox, cli)
+  declareSandboxPlanned(sandbox, cli)
+  sandbox
+    .command('replay')
+    .description(
+      'serve a recorded session (HTTP archive) on this machine; what was not recorded is answered by 404 and printed',
+    )
+    .argument('<file>', 'the HTTP archive')
+    .option('--port <n>', 'port to listen on; 0 takes a free port', parsePort, 0)
+    .addHelpText('after', examples('vitalsync sandbox replay clean.har'))
+    .action(async (file: string, { port }: { port: number }) => {
+      const { runReplay } = await import('../commands/service/recorded-sessions.ts')
+      cli.exit(await runReplay(cli.context({ json: false }), { file, port }))
+    })
+}
+
+export function declareHar(program: Command, cli: CliProcess): void {
+  program
+    .command('har')
+    .description('recorded sessions with upstream (HTTP archives)')
+    .command('clean')
+    .description(
+      'write a recorded session without secrets and values; names of fields and words of the specification stay',
+    )
+    .argument('<file>', 'the HTTP archive')
+    .option('--output <file>', 'the file to write', 'clean.har')
+    .addHelpText('after', examples('vitalsync har clean upstream.har --output clean.har'))
+    .action(async (file: string, { output }: { output: string }) => {
+      const { runHarClean } = await import('../commands/service/recorded-sessions.ts')
+      cli.exit(await runHarClean(cli.context({ json: false }), { file, output }))
+    })
 }
 
 type EvaluateCliOptions = { account?: string; json: boolean }

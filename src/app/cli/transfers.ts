@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander'
 import { type HeartRateDetail, heartRateDetails } from '../../intake/thinned-heart-rate.ts'
-import type { PushedStream } from '../../pipeline/transfer/stream.ts'
 import {
   type CliProcess,
   choiceOption,
@@ -9,7 +8,6 @@ import {
   parseDateOption,
   parseListNumber,
   parsePositive,
-  parsePushedStream,
   parseTimeZone,
   parseWhole,
   pushedStreamNames,
@@ -148,14 +146,9 @@ export function declareImport(program: Command, cli: CliProcess): void {
       ),
     )
     .action((what: string, file: string | undefined, options: ImportCliOptions) =>
-      file === undefined ? importExport(cli, what, options) : importKind(cli, [kindOf(command, what), file], options),
+      file === undefined ? importExport(cli, what, options) : importKind(cli, command, { kind: what, file, options }),
     )
   declareImportFormats(command, cli)
-}
-
-function kindOf(command: Command, what: string): PushedStream {
-  if (pushedStreamNames.includes(what)) return parsePushedStream(what)
-  return command.error(`error: before a file goes its kind. Allowed choices are ${pushedStreamNames.join(', ')}.`)
 }
 
 /** The options of health exports; --format and --time-zone are of other files as well. */
@@ -185,10 +178,14 @@ async function importExport(cli: CliProcess, path: string, { json, ...options }:
 
 async function importKind(
   cli: CliProcess,
-  [stream, file]: [PushedStream, string],
-  options: ImportCliOptions,
+  command: Command,
+  { kind, file, options }: { readonly kind: string; readonly file: string; readonly options: ImportCliOptions },
 ): Promise<void> {
   const { json, timeZone = 'UTC', format, rejects, addProfiles, mustExist, replace, again } = options
+  const { pushedStreams } = await import('../../../config/streams.ts')
+  const stream = pushedStreams.find(({ name }) => name === kind)
+  if (!stream)
+    return command.error(`error: before a file goes its kind. Allowed choices are ${pushedStreamNames.join(', ')}.`)
   const { runImport } = await import('../commands/import.ts')
   const given = { ...(format === undefined ? {} : { format }), ...(rejects === undefined ? {} : { rejects }) }
   const people = { addProfiles, mustExist }

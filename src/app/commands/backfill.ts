@@ -43,8 +43,8 @@ async function externalIdsOfFile(file: string | undefined): Promise<string[]> {
     throw new UsageProblem(`read profiles: line ${line}: ${reason}`, { hint: 'Mend the file; nothing was begun.' })
   }
   const names: string[] = []
-  for await (const name of readExternalIds(file, { format: undefined, schema: externalIdSchema, onFault }))
-    names.push(name)
+  for await (const { externalId } of readExternalIds(file, { format: undefined, schema: externalIdSchema, onFault }))
+    names.push(externalId)
   return names
 }
 

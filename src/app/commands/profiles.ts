@@ -6,9 +6,9 @@ import { UsageProblem } from '../../base/errors.ts'
 import { formatCount, formatMinute, formatNumber } from '../../base/text/readable.ts'
 import { DAY } from '../../base/time/units.ts'
 import type { FileFormat } from '../../intake/file-entries.ts'
-import { readExternalIds } from '../../intake/input-file.ts'
+import { type NamedPerson, readExternalIds } from '../../intake/input-file.ts'
 import { asTyped, unknownIdProblem } from '../../operations/select-profiles.ts'
-import { type AddedProfiles, createProfiles } from '../../pipeline/warehouse/profiles/stored-profiles.ts'
+import { type AddedProfiles, createProfiles, setCohorts } from '../../pipeline/warehouse/profiles/stored-profiles.ts'
 import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { formatTable, shadedCell, type TableCell } from '../terminal/table.ts'
@@ -36,7 +36,8 @@ export async function addProfiles(
       hint: 'Give each person the externalId that upstream knows them by.',
     })
   }
-  return printTotals('profiles add', context, { totals: await addInBatches(context, externalIds, from), rejected: [] })
+  const people = externalIds.map((externalId) => ({ externalId }))
+  return printTotals('profiles add', context, { totals: await addInBatches(context, people, from), rejected: [] })
 }
 
 type ImportOptions = {
@@ -70,7 +71,7 @@ type AddTotals = AddedProfiles & { readonly read: number; readonly rejected: num
 
 async function addInBatches(
   context: CommandContext,
-  names: Iterable<string> | AsyncIterable<string>,
+  people: Iterable<NamedPerson> | AsyncIterable<NamedPerson>,
   from: Date | undefined,
 ): Promise<AddTotals> {
   const { config, signal } = context
@@ -78,22 +79,24 @@ async function addInBatches(
     const profiles = createProfiles({ pool, catalogue, tokenKeys })
     const wantedFrom = from ?? new Date(Date.now() - config.historyDays * DAY)
     let totals: AddTotals = { read: 0, added: 0, known: 0, erased: 0, rejected: 0 }
-    let batch: string[] = []
+    let batch: NamedPerson[] = []
     const flush = async () => {
-      const counts = await profiles.add(batch, { wantedFrom, state: 'new' })
+      const names = batch.map(({ externalId }) => externalId)
+      const counts = await profiles.add(names, { wantedFrom, state: 'new' })
+      await setCohorts(pool, batch)
       const { added, known, erased } = totals
       totals = {
         ...totals,
         read: totals.read + batch.length,
         added: added + counts.added,
-        known: known + counts.known + batch.length - new Set(batch).size,
+        known: known + counts.known + batch.length - new Set(names).size,
         erased: erased + counts.erased,
       }
       batch = []
     }
-    for await (const name of names) {
+    for await (const person of people) {
       signal.throwIfAborted()
-      batch.push(name)
+      batch.push(person)
       if (batch.length >= PROFILES_PER_BATCH) await flush()
     }
     if (batch.length > 0) await flush()

@@ -35,6 +35,7 @@ export const explanationResult = z.strictObject({
   modelVersion: z.string(),
   notice: z.string(),
   reason: z.string().nullable(),
+  lacks: z.array(z.strictObject({ input: z.string(), minutes: z.int(), needed: z.int() })),
   factors: z.array(
     z.strictObject({
       name: z.string(),

@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { gapReasons } from '../../pipeline/ledger/coverage-gaps.ts'
 import { emptyCauses } from '../../pipeline/ledger/empty-causes.ts'
-import { dayStates } from '../../pipeline/warehouse/reports/day-report.ts'
+import { misfitKinds } from '../../pipeline/transfer/misfits.ts'
 import { doctorResult } from './doctor-result.ts'
 import { explanationResult } from './explanation-result.ts'
 import { entriesImportResult, healthImportResult } from './import-result.ts'
 import { causeEvidence, count, instant, share } from './result-fields.ts'
-import { runResult, statusResult } from './status-result.ts'
+import { silenceResult } from './silence-result.ts'
+import { addedColumn, runResult, statusResult } from './status-result.ts'
+import { whyResult } from './why-result.ts'
 
 /** Spearman's ρ, with its interval where there is one. */
 const correlation = z.strictObject({
@@ -122,6 +124,7 @@ export const jsonResultSchemas = {
   }),
   sandbox: z.strictObject({ ...sandboxAddress, controlUrl: z.string(), controlToken: z.string() }),
   'sandbox people': z.strictObject({ file: z.string(), timeZone: z.string(), days: count, format: z.string() }),
+  'sandbox planned': z.strictObject({ folder: z.string(), people: count, days: count, logs: count }),
   dashboard: z.strictObject({ url: z.string() }),
   'dashboard password': z.strictObject({ line: z.string() }),
   service: z.strictObject({ url: z.string() }),
@@ -154,33 +157,7 @@ export const jsonResultSchemas = {
   plan,
   runs: runResult,
   status: statusResult,
-  why: z.strictObject({
-    externalId: z.string(),
-    stream: z.string(),
-    localDate: z.string(),
-    state: z.enum(dayStates),
-    reason: z.string(),
-    cause: z.enum(emptyCauses).nullable(),
-    causeEvidence: causeEvidence.nullable(),
-    rows: count,
-    settled: z.boolean(),
-    readAt: instant.nullable(),
-    nextReadAt: instant.nullable(),
-    coveredFrom: instant.nullable(),
-    coveredTo: instant.nullable(),
-    itemsWaiting: count,
-    refusals: z.array(
-      z.strictObject({
-        status: z.int().nullable(),
-        reason: z.string(),
-        attempts: count,
-        firstAt: instant,
-        nextTryAt: instant.nullable(),
-      }),
-    ),
-    quarantined: z.array(z.strictObject({ id: z.string(), path: z.string(), reason: z.string(), lastSeenAt: instant })),
-    runId: z.string().nullable(),
-  }),
+  why: whyResult,
   sql: z.record(z.string(), z.unknown()),
   gaps: z.strictObject({
     externalId: z.string(),
@@ -229,7 +206,26 @@ export const jsonResultSchemas = {
   'quarantine list': quarantined,
   'quarantine show': quarantined.extend({ body: z.string() }),
   'quarantine discard': z.strictObject({ discarded: count }),
-  'quarantine replay': z.strictObject({ pushed: count, reread: count }),
+  'quarantine replay': z.strictObject({ pushed: count, stored: count, reread: count }),
+  'drift list': z.strictObject({
+    id: z.string(),
+    stream: z.string(),
+    what: z.enum(misfitKinds),
+    path: z.string(),
+    detail: z.string(),
+    people: count,
+    records: count,
+    firstSeenAt: instant,
+    lastSeenAt: instant,
+    exampleExternalId: z.string().nullable(),
+    exampleDate: z.string().nullable(),
+    acceptedAt: instant.nullable(),
+    acceptedBy: z.string().nullable(),
+  }),
+  'drift accept': z.strictObject({ accepted: count }),
+  'columns add': addedColumn,
+  'columns list': addedColumn,
+  'columns drop': z.strictObject({ dropped: z.boolean() }),
   'profiles add': addedCounts,
   'profiles import': addedCounts,
   'profiles discover': z.strictObject({ pages: count, found: count, added: count }),
@@ -244,6 +240,7 @@ export const jsonResultSchemas = {
       }),
     ),
   }),
+  'profiles silent': silenceResult,
   'profiles erase': z.strictObject({
     removed: z.array(z.strictObject({ table: z.string(), rows: count })),
     queueJobs: count,

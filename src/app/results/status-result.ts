@@ -27,6 +27,19 @@ export const runResult = z.strictObject({
   itemsPushedElsewhere: count,
 })
 
+/** The public shape of a column that was added. */
+export const addedColumn = z.strictObject({
+  stream: z.string(),
+  name: z.string(),
+  path: z.string(),
+  type: z.string(),
+  addedAt: instant,
+  filledRows: count,
+  tableRows: count,
+  filledAt: instant.nullable(),
+  misfits: count,
+})
+
 /** The public shape of the output of `status --json`. */
 export const statusResult = z.strictObject({
   at: instant,
@@ -75,6 +88,8 @@ export const statusResult = z.strictObject({
   ),
   outbox: z.array(z.strictObject({ stream: z.string(), waiting: count, oldestAt: instant.nullable() })),
   quarantine: z.array(z.strictObject({ direction: z.enum(['push', 'pull']), stream: z.string(), count })),
+  drift: z.array(z.strictObject({ stream: z.string(), count })),
+  columns: z.array(addedColumn.pick({ stream: true, name: true, filledRows: true, tableRows: true })),
   silent: z.array(z.strictObject({ stream: z.string(), records: count, profiles: count, newestAt: instant })),
   verified: z.strictObject({
     windows: count,

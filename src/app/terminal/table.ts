@@ -1,4 +1,6 @@
 import { formatNumber, printableLine } from '../../base/text/readable.ts'
+import { createCsv } from '../../pipeline/export/csv.ts'
+import type { ExportCell } from '../../pipeline/warehouse/reports/export-rows.ts'
 import { type Paint, type Shade, unpainted } from './terminal.ts'
 
 export type TableCell = string | number | { readonly value: string | number; readonly shade: Shade | undefined }
@@ -38,4 +40,12 @@ export function formatTable(
     isNumbers(index) ? title.padStart(widths[index] ?? 0) : title.padEnd(widths[index] ?? 0),
   )
   return [titles, ...lines].map((line) => line.join('  ').trimEnd()).join('\n')
+}
+
+/** CSV for a terminal or a pipe: lines, also those within a text, end as the terminal's do. */
+export function formatCsv(rows: ReadonlyArray<readonly ExportCell[]>, titles?: readonly string[]): string {
+  const { head, rows: encode } = createCsv('defuse')
+  const columns = titles?.map((name) => ({ name, kind: 'text' as const, key: false }))
+  const text = `${columns ? head('csv', columns) : ''}${encode(rows)}`
+  return text.replaceAll('\r\n', '\n').replace(/\n$/, '')
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answeredInstantSchema, instantSchema } from '../time/instant.ts'
+import { answeredInstantSchema, instantSchema } from './instant-schemas.ts'
 import { periodicityQueryShape, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { storableInstantSchema } from '../time/instant.ts'
 import { DAY } from '../time/units.ts'
+import { storableInstantSchema } from './instant-schemas.ts'
 import { isValueOf, valueBoundsOf } from './log-value-bounds.ts'
 import { durationMsOf, endsAfterStart, isObject } from './query-shapes.ts'
 import { optionalTextSchema, stringMapSchema, textSchema, uuidSchema } from './text.ts'

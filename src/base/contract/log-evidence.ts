@@ -28,6 +28,8 @@ export type LogEvidence = {
   readonly device: string
   /** The log covers the minutes between its start and its end. A total over hours covers none that could be named. */
   readonly isTimed: boolean
+  /** When the log was handed in; absent: when it is added. */
+  readonly handedInAtMs?: number | undefined
 }
 
 /** A sample of the heart rate and the like stands for this long, as in the derivation. */

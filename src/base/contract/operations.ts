@@ -42,6 +42,11 @@ const definitions = {
 
 export type OperationName = keyof typeof definitions
 
+/** The reads of derived records: a profile's own, and those for an account. */
+export const derivedReads = (['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const).flatMap(
+  (name): OperationName[] => [name, `${name}Of`],
+)
+
 /** The 28 operations of the interface. The service, the client and the documents all use this list. */
 export const operations = Object.fromEntries(
   Object.entries(definitions).map(([name, operation]) => [name, { name, ...operation }]),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { answeredInstantSchema } from '../time/instant.ts'
 import { externalIdSchema } from './authentication.ts'
+import { answeredInstantSchema } from './instant-schemas.ts'
 import { isCleanText, uuidSchema } from './text.ts'
 
 export const profileAnswerSchema = z.strictObject({

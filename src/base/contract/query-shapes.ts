@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isJsonObject } from '../text/json.ts'
-import { instantDescription, instantSchema, parseInstant } from '../time/instant.ts'
+import { parseInstant } from '../time/instant.ts'
+import { instantDescription, instantSchema } from './instant-schemas.ts'
 import { textSchema } from './text.ts'
 
 function windowEnd(record: 'first' | 'last'): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answeredInstantSchema, instantSchema, storableInstantSchema } from '../time/instant.ts'
+import { answeredInstantSchema, instantSchema, storableInstantSchema } from './instant-schemas.ts'
 import { endsAfterStart, isObject, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { optionalTextSchema, stringMapSchema, textSchema, uuidSchema } from './text.ts'
 

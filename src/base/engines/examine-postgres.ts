@@ -56,7 +56,9 @@ const settingsQuery = `
     current_setting('full_page_writes') as full_page_writes, current_setting('server_encoding') as encoding,
     current_user as role, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
     (select array_remove(array[
-        case when rolsuper then 'superuser' end, case when rolcreaterole then 'createrole' end,
+        case when rolsuper then 'superuser' end,
+        -- From Postgres 16 on it reaches only the roles that its holder made.
+        case when rolcreaterole and current_setting('server_version_num')::int < 160000 then 'createrole' end,
         case when rolcreatedb then 'createdb' end, case when rolreplication then 'replication' end,
         case when rolbypassrls then 'bypassrls' end], null) || array(
       select g.rolname::text from pg_roles g

@@ -148,10 +148,22 @@ const slowGauges: ReadonlyArray<GaugeRow<SlowFacts>> = [
     read: ({ failures }) => failures.map(({ job, count }) => [{ job }, count]),
   },
   {
+    name: 'people_silent',
+    help: 'People who have gone silent, by kind of silence',
+    labels: ['kind'],
+    read: ({ silent }) => silent.map(({ kind, count }) => [{ kind }, count]),
+  },
+  {
     name: 'quarantine',
     help: 'Records and items in the quarantine',
     labels: ['direction', 'stream'],
     read: ({ quarantine }) => quarantine.map(({ direction, stream, count }) => [{ direction, stream }, count]),
+  },
+  {
+    name: 'drift',
+    help: 'What upstream says that is not known, and that was not accepted',
+    labels: ['stream'],
+    read: ({ drift }) => drift.map(({ stream, count }) => [{ stream }, count]),
   },
   {
     name: 'silent_difference_ratio',

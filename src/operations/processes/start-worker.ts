@@ -1,4 +1,5 @@
 import type { Config } from '../../../config/env.ts'
+import { pulledStreams } from '../../../config/streams.ts'
 import { Problem } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { isOutage, sqlState } from '../../base/postgres/postgres-errors.ts'
@@ -8,10 +9,13 @@ import { startWorkers } from '../../pipeline/queue/job-workers.ts'
 import { pauseLeftMs } from '../../pipeline/queue/lane-pauses.ts'
 import { backlogOf } from '../../pipeline/queue/queues-in-use.ts'
 import { startWatchdog } from '../../pipeline/queue/watchdog.ts'
+import { fillColumns } from '../../pipeline/warehouse/fill-columns.ts'
 import { setLibraryClock } from '../../pipeline/warehouse/postgres/database-clock.ts'
 import { describeOutage } from '../../pipeline/warehouse/postgres/sql-errors.ts'
+import { readSharedFacts } from '../../pipeline/warehouse/reports/shared-facts.ts'
 import { deleteOldRows, retentionsOf } from '../../pipeline/warehouse/retention.ts'
 import { sealAnew } from '../../pipeline/warehouse/seals/seal-anew.ts'
+import { judgeSilence } from '../../pipeline/warehouse/silence/judge-silence.ts'
 import { createJobMetrics, type JobAttempt, type LanePause } from '../../pipeline/work/outcome.ts'
 import { jobs, type Pipeline } from '../pipeline.ts'
 import { repeatUntilClosed } from './repeat.ts'
@@ -84,7 +88,10 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
   const heartbeat = startWorkerHeartbeat(pipeline, { troubles, log })
   const sealing = startSealing(pipeline, log)
   const settling = startSettling(pipeline, log)
+  const reporting = startReporting(pipeline, log)
   const deleting = startDeleting(pipeline, config, log)
+  const judging = startJudgingSilence(pipeline, log)
+  const filling = startFilling(pipeline, log)
   return {
     halted: () => halted,
     async close(drainMs = config.drainSeconds * SECOND) {
@@ -95,7 +102,10 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
         heartbeat.close(),
         sealing.close(),
         settling.close(),
+        reporting.close(),
         deleting.close(),
+        judging.close(),
+        filling.close(),
       ])
       restoreClock()
     },
@@ -111,6 +121,43 @@ const startSettling = ({ refreshSettleTimes }: Pipeline, log: Log) =>
       log.debug({ code: sqlState(error) }, 'settle times could not be computed, and are soon tried again'),
     ),
   )
+
+const JUDGE_EVERY_MS = HOUR
+
+/** Judges once an hour in the whole fleet. A process that ends leaves the rest to the next. */
+const startJudgingSilence = ({ pool }: Pipeline, log: Log) =>
+  repeatUntilClosed(5 * MINUTE, (signal) =>
+    readSharedFacts(pool, {
+      name: 'silence',
+      maxAgeMs: JUDGE_EVERY_MS,
+      ask: () => judgeSilence(pool, signal).then(() => ({})),
+    }).then(
+      () => undefined,
+      (error: unknown) => {
+        if (!signal.aborted) log.warn({ code: sqlState(error) }, 'silence could not be judged, and is soon tried again')
+      },
+    ),
+  )
+
+/** Fills the columns that were added, where the command that added them has ended. */
+const startFilling = ({ pool }: Pipeline, log: Log) =>
+  repeatUntilClosed(MINUTE, (signal) =>
+    fillColumns(pool, pulledStreams, signal).catch((error: unknown) =>
+      log.warn({ code: sqlState(error) }, 'an added column could not be filled further, and is soon tried again'),
+    ),
+  )
+
+const REPORT_EVERY_MS = 30 * SECOND
+
+/** Reports what upstream says that is not known: each thing once in the whole fleet. */
+const startReporting = ({ refreshDrift }: Pipeline, log: Log) =>
+  repeatUntilClosed(REPORT_EVERY_MS, async () => {
+    const fresh = await refreshDrift().catch((error: unknown) => {
+      log.debug({ code: sqlState(error) }, 'drift could not be looked at, and soon is again')
+      return []
+    })
+    for (const drift of fresh) log.warn({ drift }, 'upstream says something that is not known: vitalsync drift')
+  })
 
 const DELETE_EVERY_MS = HOUR
 

@@ -54,7 +54,10 @@ export const slowFactsSchema = z.object({
   ),
   refusals: z.array(z.object({ stream: z.string(), count })),
   failures: z.array(z.object({ job: z.string(), count })),
+  /** People by the kind of their silence, each kind once. */
+  silent: z.array(z.object({ kind: z.string(), count })),
   quarantine: z.array(z.object({ direction: z.string(), stream: z.string(), count })),
+  drift: z.array(z.object({ stream: z.string(), count })),
   verified: z.object({ windows: count, differing: count, rateFrom: z.number(), rate: z.number() }),
   tables: z.array(z.object({ table: z.string(), bytes: count })).readonly(),
   databaseBytes: count,

@@ -82,6 +82,7 @@ export function judgeReading(
     readonly sentAtMs: number
     readonly word: DerivationState | undefined
     readonly generation: number
+    readonly isPartial?: boolean
   },
   ledger: LedgerState | undefined,
   nowMs: number,
@@ -103,8 +104,8 @@ export function judgeReading(
   return {
     kind: 'admitted',
     newer,
-    complete: !overtaken && reading.word !== 'pending',
-    mayCover: !overtaken && !isSecond && reading.generation === ledger.generation,
+    complete: !overtaken && reading.word !== 'pending' && !reading.isPartial,
+    mayCover: !overtaken && !isSecond && reading.generation === ledger.generation && !reading.isPartial,
     recent: [...kept, { ...window, sentAtMs, crossingHashes, reachesBack }],
   }
 }

@@ -31,6 +31,8 @@ export type UpstreamAnswer = {
   readonly tag: string | undefined
   /** Upstream answered that nothing has changed since the answer with the tag that was sent. There are no records then. */
   readonly unchanged: boolean
+  /** Upstream names a further page of the answer: records of the window are missing. */
+  readonly isPartial?: boolean
 }
 
 /** A due window of one profile with upstream's answer, on its way into the warehouse. */

@@ -9,7 +9,7 @@ import { AuthorizedSender } from './authorized-sender.ts'
 import { type Transport, type TransportLimits, transportDefaults } from './http.ts'
 import type { RateLimiter } from './limits/rate-limiter.ts'
 import { searchPages } from './search-pages.ts'
-import { type CallOptions, createSender } from './sender.ts'
+import { type CallOptions, createSender, type OddError } from './sender.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 import { newProfileToken, obtainToken } from './tokens/obtain-token.ts'
 import { TokenProvider } from './tokens/token-provider.ts'
@@ -52,6 +52,7 @@ type UpstreamOptions = {
   /** 0 ≤ random() < 1 */
   readonly random: () => number
   readonly sleep: Sleep
+  readonly onOddError?: ((error: OddError) => void) | undefined
   /** Without it, a pool of connections to `url`. Tests hand in a transport that records or garbles. */
   readonly transport?: Transport | undefined
 }
@@ -60,11 +61,11 @@ const PAGE_SIZE = 100
 const PAGES_MAX = 100_000
 
 export function openUpstream(options: UpstreamOptions): Upstream {
-  const { url, credentials, rateLimiter, clock, random, sleep, tokenStore } = options
+  const { url, credentials, rateLimiter, clock, random, sleep, tokenStore, onOddError } = options
   const transport = options.transport ?? openTransport(url, limitsFor(url, rateLimiter))
   const telemetry = createTelemetry()
   const basePath = basePathOf(url)
-  const sender = createSender({ transport, rateLimiter, telemetry, basePath, clock, random, sleep })
+  const sender = createSender({ transport, rateLimiter, telemetry, basePath, clock, random, sleep, onOddError })
   const account = accountDigest(url, credentials.clientId)
   const tokens = new TokenProvider({
     store: tokenStore,

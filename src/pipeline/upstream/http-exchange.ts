@@ -176,6 +176,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       retryAfter: firstHeader(this.headers['retry-after']),
       tag: wholeHeader(this.headers['etag']),
       derivationState: wholeHeader(this.headers[DERIVATION_STATE_HEADER]),
+      hasNextPage: /\brel="?next\b/i.test(wholeHeader(this.headers['link']) ?? ''),
       requestId: plainWord(firstHeader(this.headers['x-request-id'])),
       body: this.sink === undefined ? body : EMPTY_BODY,
       sink: this.sink,

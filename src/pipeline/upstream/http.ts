@@ -23,6 +23,8 @@ export type HttpResponse = {
   /** The `ETag` header. */
   readonly tag: string | undefined
   readonly derivationState: string | undefined
+  /** The `Link` header names a next page. */
+  readonly hasNextPage?: boolean
   /** The `x-request-id` header, where it is a plain word. */
   readonly requestId?: string | undefined
   /** Empty when a sink took the body. */

@@ -91,7 +91,10 @@ export function parseAnswer(stream: PulledStream, { response, kind, sentAtMs }: 
   const collector = response.sink instanceof RecordCollector ? response.sink : new RecordCollector(stream)
   if (kind === 'json') collect(stream, collector, response.sink === undefined ? response.body : undefined)
   const { records, invalid } = collector
-  return { records, invalid, ...clockAndStateOf(response), sentAtMs, tag: strongTagOf(response.tag), unchanged: false }
+  const { hasNextPage: isPartial = false } = response
+  // The tag of a first page would call the whole window unchanged.
+  const tag = isPartial ? undefined : strongTagOf(response.tag)
+  return { records, invalid, ...clockAndStateOf(response), sentAtMs, tag, unchanged: false, isPartial }
 }
 
 /** Makes a reading of a 304, about the tag that it names: some servers name another one than they were asked about. */

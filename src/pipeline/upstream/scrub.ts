@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { jsonOrUndefined } from '../../base/text/json.ts'
+import { errorBodySchema } from '../../base/contract/error-body.ts'
+import { isJsonObject, jsonOrUndefined } from '../../base/text/json.ts'
+import { foldedName } from '../transfer/misfits.ts'
 import { isRefusalWord } from './refusal-words.ts'
 
 export type Scrubbing = {
@@ -61,4 +63,15 @@ function scrubbedPath(origin: string, { secrets, fields = [] }: Scrubbing): stri
   const named = /^[A-Za-z_$.[\]]*(?:[A-Za-z_$.[\]]|\d{1,4}(?!\d))*$/.test(origin) && origin.length <= 100
   if (!named || secrets.some((secret) => secret.length > 0 && origin.includes(secret))) return ''
   return origin.replace(/[A-Za-z_]+/g, (name) => (fields.includes(name) || isRefusalWord(name) ? name : '_'))
+}
+
+const ERROR_BYTES_MAX = 20_000
+const ERROR_NAMES_MAX = 10
+
+/** The names of the fields of an error that has another form than the contract's. Undefined: it has that form, or is no JSON object. */
+export function oddErrorNamesOf(body: Buffer): string | undefined {
+  const error = body.length > 0 && body.length <= ERROR_BYTES_MAX ? jsonOrUndefined(body.toString('utf8')) : undefined
+  if (!isJsonObject(error) || errorBodySchema.safeParse(error).success) return undefined
+  const names = [...new Set(Object.keys(error).slice(0, 100).map(foldedName))]
+  return names.toSorted().slice(0, ERROR_NAMES_MAX).join(', ')
 }

@@ -9,6 +9,7 @@ import { type Intent, intentOf, RETRY_WAIT_MAX_MS, type SendResult } from './int
 import type { RateLimiter } from './limits/rate-limiter.ts'
 import { isRetryable, requestPathOf } from './operation-rules.ts'
 import { httpDateMsOf, retryAfterMsOf } from './retry-after.ts'
+import { oddErrorNamesOf } from './scrub.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** How urgent a call is, and the signal by which its caller gives up. */
@@ -49,6 +50,14 @@ type SenderOptions = {
   readonly clock: () => number
   readonly random: () => number
   readonly sleep: Sleep
+  /** Receives the names of the fields of each error body that has another form than the contract's. */
+  readonly onOddError?: ((error: OddError) => void) | undefined
+}
+
+export type OddError = {
+  readonly operation: Operation
+  readonly externalId: string | undefined
+  readonly names: string
 }
 
 /** A failed attempt, with the intent that follows from it. Never leaves this folder: callers get the problem inside. */
@@ -149,7 +158,11 @@ async function attempt<T>(parts: SenderOptions, call: OperationCall<T>, number: 
   rateLimiter.release(call.lane, outcomeOf(result, nowMs - sentAtMs, nowMs))
   const latencyMs = nowMs - sentAtMs
   telemetry.end(span, { operation: call.operation, result: statusOf(result), attempt: number, latencyMs })
-  if (result instanceof TransportError || !isSuccess(result.status)) throw failedAttempt(call, result, nowMs)
+  if (result instanceof TransportError || !isSuccess(result.status)) {
+    const names = result instanceof TransportError ? undefined : oddErrorNamesOf(result.body)
+    if (names !== undefined) parts.onOddError?.({ operation: call.operation, externalId: call.externalId, names })
+    throw failedAttempt(call, result, nowMs)
+  }
   const kind = answerKindOf(call, result.status)
   if (kind === undefined)
     throw failedAttempt(call, meaninglessAnswer(`status ${result.status} says nothing here`), nowMs)

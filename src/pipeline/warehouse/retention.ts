@@ -39,7 +39,7 @@ export function retentionsOf({ runsKeptDays }: { readonly runsKeptDays: number }
         deleteOldest(pool, {
           table: 'differences',
           column: 'found_at',
-          fromSql: `(select found_at from vitalsync.differences order by found_at desc offset $1::int)`,
+          fromSql: `(select found_at from vitalsync.differences order by found_at desc offset $1::int) as beyond`,
           parameter: DIFFERENCES_MAX,
         }),
     },
@@ -49,6 +49,7 @@ export function retentionsOf({ runsKeptDays }: { readonly runsKeptDays: number }
       isDate: true,
     }),
     keptForDays('heartbeats of workers that were killed', 1, { table: 'workers', column: 'seen_at' }),
+    keptForDays('changes of silence', 400, { table: 'silence_events', column: 'at' }),
     keptForDays('the audit', 400, { table: 'audit', column: 'at' }),
   ]
 }

@@ -37,6 +37,8 @@ const isPicky = (option: Option) =>
 const anyText: Readonly<Record<string, string>> = {
   'sandbox --seed': 'chance is made of any words',
   'sandbox people --seed': 'chance is made of any words',
+  'sandbox planned --seed': 'chance is made of any words',
+  'columns drop <name>': 'where no column has the name, there is nothing to do',
   'failures list --reason': 'looked for in the reasons',
   'failures retry --reason': 'looked for in the reasons',
   'failures discard --reason': 'looked for in the reasons',
@@ -107,6 +109,18 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
       words: ['sandbox', 'people', '--days', '1', '--output', '/dev/null/folder'],
       says: /another folder with --output/,
     },
+    'sandbox planned --output': {
+      words: ['sandbox', 'planned', '--people', '1', '--days', '1', '--output', '/dev/null/folder'],
+      says: /another folder with --output/,
+    },
+    'sandbox replay <file>': { words: ['sandbox', 'replay', 'none.har'], says: /none\.har: .*no such file/ },
+    'har clean <file>': { words: ['har', 'clean', 'figures.csv'], says: /figures\.csv: the file is no HTTP archive/ },
+    'har clean --output': { words: ['har', 'clean', 'empty.har', '--output', noFolder], says: /no\/such\/folder/ },
+    'columns add <name>': {
+      words: ['columns', 'add', 'scores', 'No Name', '$.a'],
+      says: /"No Name" cannot be its name/,
+    },
+    'columns add <path>': { words: ['columns', 'add', 'scores', 'a', 'a'], says: /"a" is not a path/ },
     'dashboard --host': {
       words: ['dashboard', '--host', 'no such host', '--port', '0'],
       says: /DASHBOARD_PASSWORD_FILE/,
@@ -122,6 +136,8 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     'quarantine show <id>': { words: ['quarantine', 'show', '999'], says: /has this id/ },
     'quarantine replay <id>': { words: ['quarantine', 'replay', '999'], says: /has this id/ },
     'quarantine discard <id>': { words: ['quarantine', 'discard', '999'], says: /has this id/ },
+    'drift accept <id>': { words: ['drift', 'accept', '999'], says: /none with one of these numbers/ },
+    'drift accept --by': { words: ['drift', 'accept', '--all', '--by', ' '], says: /--by is blank/ },
     'profiles add <externalId>': { words: ['profiles', 'add', ''], says: /add profiles: "" must not be empty/ },
     'profiles import <file>': { words: ['profiles', 'import', 'none.csv'], says: /none\.csv: there is no such file/ },
     'profiles show <externalId>': { words: ['profiles', 'show', nobody], says: /has this id/ },
@@ -173,6 +189,7 @@ test('values that only an engine or a file can refuse are refused with the culpr
   timeout,
 }, async () => {
   await writeFile(join(world.folder, 'bad.ndjson'), 'no JSON\n')
+  await writeFile(join(world.folder, 'empty.har'), '{"log":{"entries":[]}}')
   await writeFile(join(world.folder, 'figures.csv'), 'externalId,date,name,value\nada,2026-07-11,recovery,3\n')
   await eachOf(Object.entries(wrongInTheWorld()), async ([what, { words, code = 2, says }]) => {
     const ended = await world.run(...words)

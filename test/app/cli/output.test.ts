@@ -3,16 +3,14 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Command, CommanderError } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { formatTable } from '../../../src/app/terminal/table.ts'
 import { cutToColumns, progressBar } from '../../../src/app/terminal/terminal.ts'
-import { runProgram, startCommand } from '../../support/run-program.ts'
+import { entry, runProgram, startCommand } from '../../support/run-program.ts'
 import { commandsOf, tree } from './reference.ts'
 
 const timeout = 300_000
-const entry = fileURLToPath(new URL('../../../src/vitalsync.mjs', import.meta.url))
 let folder: string
 
 beforeAll(async () => {

@@ -73,7 +73,7 @@ failure, 1, for it proves nothing.
 
 ## Files that come in
 
-Exports of health apps are taken as they were downloaded: [imports.md](imports.md). \`import <kind> <file>\` reads our own form: NDJSON, one object a line as upstream takes it with \`externalId\` beside its fields, or CSV whose first line names
+Exports of health apps are taken as they were downloaded: [imports.md](imports.md). \`import <kind> <file>\` reads our own form: NDJSON, one object a line as upstream takes it with \`externalId\` beside its fields, for data-logs also \`handedInAt\`, or CSV whose first line names
 the columns. Empty cells are absent. \`additionalProperties.<name>\` is a column for each further property. A date-time without an
 offset is in \`--time-zone\` (UTC when absent): in an hour that happens twice it is the first one; in an hour that is skipped
 the offset from before the change is used. A log without \`id\` gets an id derived from person, logType, dataType, source, start and end, so that the same

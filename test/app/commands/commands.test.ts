@@ -167,7 +167,7 @@ test('a failed back-fill and a window from before a person’s history go into t
 test('a record in quarantine is shown, and replayed by asking upstream again', { timeout }, async () => {
   await world.query(`insert into vitalsync.quarantine
       (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
-    select id, 'scores', 'pull', '\\x01', 'type', 'missing', '{"scoreDateTime":"2026-01-02T00:00:00Z","type":"sleep"}', now(), now()
+    select id, 'scores', 'pull', '\\x01', 'type', 'missing', '{"scoreDateTime":"2026-01-02T00:00:00Z","state":"low"}', now(), now()
     from vitalsync.profiles order by id limit 1`)
   await world.query(
     `update vitalsync.ledger set covered = covered + '{[2026-01-01, 2026-01-04)}' where stream = 'scores'`,
@@ -178,10 +178,32 @@ test('a record in quarantine is shown, and replayed by asking upstream again', {
   const holes = await world.query(`select count(*)::int as n from vitalsync.ledger where stream = 'scores'
     and not covered @> '2026-01-02T00:00:00Z'::timestamptz`)
 
-  expect(shown).toMatchObject({ path: 'type', body: expect.stringContaining('sleep') })
-  expect(replayed).toEqual({ pushed: 0, reread: 1 })
+  expect(shown).toMatchObject({ path: 'type', body: expect.stringContaining('low') })
+  expect(replayed).toEqual({ pushed: 0, stored: 0, reread: 1 })
   expect(holes).toEqual([{ n: 1 }])
   expect(await checked('quarantine list')).toEqual([])
+})
+
+test('drift is listed, accepted with a name that the audit keeps, and gone from status', { timeout }, async () => {
+  await world.query(`insert into vitalsync.drift (stream, what, path, detail)
+    values ('scores', 'extra', 'confidence', ''), ('biomarkers', 'unit', 'unit', 'weight in lb, not kg')`)
+  const [status] = await checked('status')
+  const listed = await checked('drift list')
+  const [{ id } = {}] = listed
+  const unknown = await world.run('drift', 'accept', '17')
+
+  expect(status?.['drift']).toEqual([
+    { stream: 'biomarkers', count: 1 },
+    { stream: 'scores', count: 1 },
+  ])
+  expect(listed.map(({ what }) => what)).toEqual(['unit', 'extra'])
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('drift list')])
+  expect(await checked('drift accept', String(id), '--by', 'ada')).toEqual([{ accepted: 1 }])
+  expect(await checked('drift list')).toMatchObject([{ what: 'extra', acceptedAt: null }])
+  expect(await checked('drift list', '--all', '--stream', 'biomarkers')).toMatchObject([{ acceptedBy: 'ada' }])
+  expect(await world.query(`select who, action, what from vitalsync.audit where action = 'accept drift'`)).toEqual([
+    { who: 'ada', action: 'accept drift', what: { drift: [id] } },
+  ])
 })
 
 test('a record in quarantine is discarded, and asked for no more', { timeout }, async () => {
@@ -207,7 +229,7 @@ test('of a record without a date the window is asked for again that it was read 
     `select covered::text from vitalsync.ledger where stream = 'biomarkers' order by profile_id limit 1`,
   )
 
-  expect(replayed).toEqual({ pushed: 0, reread: 1 })
+  expect(replayed).toEqual({ pushed: 0, stored: 0, reread: 1 })
   expect(String(left[0]?.['covered']).replaceAll(/ 00:00:00\+00|"/g, '')).toBe(
     '{[2026-01-01,2026-01-02),[2026-01-04,2026-01-09)}',
   )
@@ -228,7 +250,7 @@ test('imported items are pushed by the next sync; items that upstream refuses ar
 
   expect(imported).toMatchObject({ kind: 'tags', accepted: 1, rejected: 0 })
   expect(pushed).toMatchObject({ itemsPushed: 1, failed: 0 })
-  expect(replayed).toEqual({ pushed: 1, reread: 0 })
+  expect(replayed).toEqual({ pushed: 1, stored: 0, reread: 0 })
   expect(waiting).toEqual([{ stream: 'tags', waiting: 1, body: '{}' }])
 })
 

@@ -157,6 +157,19 @@ test('a superuser has too many rights, a plain role has not', { timeout }, async
   expect(asPlain.text).not.toMatch(/rights it does not need/)
 })
 
+test('createrole is too much before Postgres 16, from where on it reaches only the roles that its holder made', {
+  timeout,
+}, async ({ doctor, roleUrl, warehouseUrl }) => {
+  const pool = openTestPool(warehouseUrl, 1)
+  await pool.query(`alter role ${new URL(roleUrl).username} createrole`)
+  const { rows } = await pool.query<{ server_version_num: string }>('show server_version_num')
+  await pool.end()
+
+  const { text } = await doctor({ DATABASE_URL: roleUrl, TOKEN_KEY: key() })
+
+  expect(text.includes('rights it does not need: createrole')).toBe(Number(rows[0]?.server_version_num) < 160_000)
+})
+
 test('synchronous_commit off is called what it is', { timeout }, async ({ doctor, roleUrl }) => {
   const { username } = new URL(roleUrl)
   await withAdmin((admin) => admin.query(`alter role ${username} set synchronous_commit = off`))

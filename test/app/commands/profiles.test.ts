@@ -1,16 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jsonResultSchemas } from '../../../src/app/results/json-results.ts'
+import { entry } from '../../support/run-program.ts'
 import { type Checked, checkedIn } from './checked-json.ts'
 import { type CommandWorld, openCommandWorld } from './command-world.ts'
 
 let world: CommandWorld
 const timeout = 300_000
 const gone = 'SampleProfile-office-worker-1'
-const entry = fileURLToPath(new URL('../../../src/vitalsync.mjs', import.meta.url))
 
 beforeAll(async () => {
   world = await openCommandWorld({ profiles: 3, days: 3 })
@@ -33,9 +32,14 @@ test('people are added, imported, listed and shown', { timeout }, async () => {
   const [imported] = await checked('profiles import', file)
   const listed = await checked('profiles list', '--state', 'new')
   const [shown] = await checked('profiles show', 'mary')
+  const cohorts = await world.query("select external_id, cohort from vitalsync.profiles where state = 'new' order by 1")
   await forget('mary', 'paul')
 
   expect(added).toMatchObject({ read: 2, added: 2, known: 0 })
+  expect(cohorts).toEqual([
+    { external_id: 'mary', cohort: 'a' },
+    { external_id: 'paul', cohort: null },
+  ])
   expect(imported).toMatchObject({ read: 3, added: 0, known: 2, rejected: 1 })
   expect(listed.map(({ externalId }) => externalId)).toEqual(['mary', 'paul'])
   expect(shown).toMatchObject({ state: 'new', externalId: 'mary' })
@@ -49,7 +53,7 @@ test('NDJSON of people is taken in, from a file or a pipe; invalid lines are kep
   const long = 'x'.repeat(101)
   await writeFile(
     file,
-    `{"externalId":"nora","cohort":"a"}\n"otto"\n\n{"id":"nobody"}\nno JSON\n{"externalId":"${long}"}\n"search"\n"nul\\u0000"\n`,
+    `{"externalId":"nora","cohort":"a"}\n"otto"\n\n{"id":"nobody"}\nno JSON\n{"externalId":"${long}"}\n"search"\n"nul\\u0000"\n{"externalId":"quinn","cohort":7}\n`,
   )
   const [imported] = await checked('profiles import', file, '--from', '2026-01-01', '--rejects', rejects)
   const odd = (await readFile(rejects, 'utf8'))
@@ -65,13 +69,14 @@ test('NDJSON of people is taken in, from a file or a pipe; invalid lines are kep
   const listed = await checked('profiles list', '--state', 'new')
   await forget('nora', 'otto', 'pia')
 
-  expect(imported).toMatchObject({ read: 7, added: 2, known: 0, rejected: 5 })
+  expect(imported).toMatchObject({ read: 8, added: 2, known: 0, rejected: 6 })
   expect(odd).toMatchObject([
     { line: 4, reason: 'externalId must be a text', text: '{"id":"nobody"}' },
     { line: 5, reason: 'the line is not JSON', text: 'no JSON' },
     { line: 6, reason: 'externalId must be at most 100 characters' },
     { line: 7, reason: expect.stringContaining('externalId must not be "search"') },
     { line: 8, reason: expect.stringContaining('externalId must not hold NUL') },
+    { line: 9, reason: 'cohort must be a text' },
   ])
   expect([piped.status, JSON.parse(String(piped.stdout))]).toMatchObject([0, { read: 2, added: 1, known: 1 }])
   expect(listed.map(({ externalId, wantedFrom }) => [externalId, wantedFrom]).slice(0, 2)).toEqual([

@@ -31,6 +31,7 @@ let home: string
 let env: Record<string, string>
 let up: Program
 let someone: string
+let leaving: string
 
 beforeAll(async () => {
   desk = await openDesk()
@@ -42,7 +43,8 @@ beforeAll(async () => {
   // Fewer people than the default of eight: the walk is about the commands.
   up = startCommand(`exec ${line} -- --profiles 2`, { cwd: root, env })
   await up.said(/Working by schedule/)
-  someone = String((await ask('select external_id from warehouse.scores limit 1')).rows[0]?.['external_id'])
+  const { rows } = await ask('select distinct external_id from warehouse.scores order by 1')
+  ;[someone = '', leaving = ''] = rows.map(({ external_id }) => String(external_id))
 }, timeout)
 
 afterAll(async () => {
@@ -98,7 +100,7 @@ test('its example of a start equals the output of a start, and its queries give 
 
 /** Replaces the names, the files and the days of the page. */
 const filledIn = (line: string) => {
-  const person = line.includes('profiles add') ? 'ada' : someone
+  const person = line.includes('profiles add') ? 'ada' : line.includes('erase') ? leaving : someone
   const lately = new Date(Date.now() - 2 * DAY).toISOString().slice(0, 10)
   return line
     .replace(/\bID\b|(?<=--profile )ada\b/, person)

@@ -37,10 +37,27 @@ test('sql asks as the reader role, which sees the views, changes nothing and rea
     odd: 'NaN',
     yes: true,
   })
+  const csv = await run('sql', '--csv', `select n, null as nothing, '=1' as formula from generate_series(1, 1000) n`)
+  const numbers = Array.from({ length: 1000 }, (_, index) => index + 1)
+  expect(csv.stdout).toBe(`n,nothing,formula\n${numbers.map((n) => `${n},,'=1\n`).join('')}`)
+  const kept = await run(
+    'sql',
+    '--csv',
+    `select E'a\\r\\nb' as lines, 'c ' as blank union all select null, null order by 1 nulls first`,
+  )
+  expect(kept.stdout).toBe('lines,blank\n,\n"a\nb",c \n')
   const many = await run('sql', '--json', 'select n from generate_series(1, 100000) n')
   expect(many.stdout.trim().split('\n')).toHaveLength(100_000)
   const few = await run('sql', '--limit', '2', 'select n from generate_series(1, 100000) n')
   expect(few.stdout).toMatch(/\n2 rows, and more: --limit, or --json for all\n$/)
+  const session = `select session_user as login, current_user as role, setting::int as "timeoutMs"
+    from pg_settings where name = 'statement_timeout'`
+  const { login, role, timeoutMs } = JSON.parse((await run('sql', '--json', session)).stdout)
+  expect([login, role]).toEqual(Array(2).fill(expect.stringMatching(/^vitalsync_questions/)))
+  expect(timeoutMs).toBeGreaterThan(0)
+  expect(timeoutMs).toBeLessThanOrEqual(600_000)
+  const large = await run('sql', "select repeat('x', 70000000)")
+  expect(large).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('larger than') })
 
   for (const forbidden of [
     'select * from vitalsync.tokens',

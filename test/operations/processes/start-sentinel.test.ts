@@ -4,7 +4,7 @@ import { recoverSentinels, startProducingScheduler } from '../../../src/operatio
 import { createSentinelRun } from '../../../src/operations/processes/start-sentinel.ts'
 import { produceRun } from '../../../src/operations/produce-run.ts'
 import { PartialOutage } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
-import { soon } from '../../support/fixtures.ts'
+import { farCron, soon } from '../../support/fixtures.ts'
 import { loseNode } from '../../support/lost-node.ts'
 import { scoreOf } from '../../support/sample-scores.ts'
 import { type TestPipeline, test } from '../../support/test-pipeline.ts'
@@ -14,8 +14,8 @@ const settings = {
   WAREHOUSE_SHARDS: '4',
   SENTINEL_SHARE: '0.2',
   // No slot of a schedule comes while a test runs.
-  NIGHTLY_CRON: '0 0 29 2 *',
-  SWEEP_CRON: '0 0 29 2 *',
+  NIGHTLY_CRON: farCron(),
+  SWEEP_CRON: farCron(),
 }
 
 /** A nightly that is enqueued in full. */

@@ -84,6 +84,11 @@ const agedRows: Record<string, { readonly insert: string; readonly name: string;
     name: 'queue',
     table: 'workers',
   },
+  'changes of silence': {
+    insert: insert('silence_events', 'profile_id, subject, at', `select $1::int8, * from (${minutesAround(400)}) as r`),
+    name: 'subject',
+    table: 'silence_events',
+  },
   'the audit': {
     insert: insert('audit', 'role, action, who, at', `select '', '', * from (${minutesAround(400)}) as r`),
     name: 'who',

@@ -3,10 +3,10 @@ import { formatCount } from '../../../base/text/readable.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import { readQuery } from '../../../pipeline/warehouse/reports/read-query.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { formatTable } from '../../terminal/table.ts'
+import { formatCsv, formatTable } from '../../terminal/table.ts'
 import { readWarehouse } from '../../with-pipeline.ts'
 
-type SqlOptions = { readonly text: string | undefined; readonly limit: number }
+type SqlOptions = { readonly text: string | undefined; readonly limit: number; readonly csv: boolean }
 
 const TEXT_CHARACTERS_MAX = 100_000
 
@@ -14,7 +14,7 @@ const ROWS_AT_ONCE = 1000
 const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024
 
 /** Answers a query as the role for questions, and prints its rows. */
-export async function runSql(context: CommandContext, { text, limit }: SqlOptions): Promise<number> {
+export async function runSql(context: CommandContext, { text, limit, csv }: SqlOptions): Promise<number> {
   const { terminal } = context
   const statement = (text ?? (await readStandardInput())).trim().replace(/;\s*$/, '')
   if (statement === '') {
@@ -29,6 +29,13 @@ export async function runSql(context: CommandContext, { text, limit }: SqlOption
     const question = { text: statement, timeoutMs: 10 * MINUTE, rowsAtOnce: ROWS_AT_ONCE, bytesMax: BYTES_AT_ONCE_MAX }
     for await (const { columns, rows } of readQuery({ pool, databaseUrl, keys }, question)) {
       context.signal.throwIfAborted()
+      if (csv) {
+        const isFirst = head.length === 0
+        const cells = rows.map((row) => row.map((cell) => (cell === null ? null : cellText(cell))))
+        if (isFirst || rows.length > 0) terminal.print(formatCsv(cells, isFirst ? columns : undefined))
+        head = columns
+        continue
+      }
       head = columns
       for (const row of rows) {
         if (terminal.json) terminal.printJson('sql', Object.fromEntries(columns.map((name, at) => [name, row[at]])))
@@ -38,7 +45,7 @@ export async function runSql(context: CommandContext, { text, limit }: SqlOption
       if (more) return
     }
   })
-  if (terminal.json) return exitCodes.done
+  if (csv || terminal.json) return exitCodes.done
   const rest = more ? ', and more: --limit, or --json for all' : ''
   terminal.print(`${formatTable(head, shown)}\n\n${formatCount(shown.length, 'row')}${rest}`)
   return exitCodes.done

@@ -10,6 +10,7 @@ import { type CommandContext, exitCodes } from '../../terminal/command-context.t
 import { formatTable, shadedCell } from '../../terminal/table.ts'
 import type { Paint } from '../../terminal/terminal.ts'
 import { readWarehouse } from '../../with-pipeline.ts'
+import { progressText } from '../columns.ts'
 import { runsTable } from '../runs.ts'
 
 /** Prints lag, freshness, last runs, backlog, failures by reason and budget. */
@@ -45,6 +46,11 @@ function statusLines(report: StatusReport, paint: Paint): string[] {
     ...queue.troubles.map((trouble) => laneTroubleText(trouble, queue, paint)),
     `Waiting to be pushed: ${outbox.map(({ stream, waiting }) => `${formatNumber(waiting)} ${stream}`).join(', ') || 'nothing'}`,
     `Quarantine: ${quarantine.map(({ direction, stream, count }) => `${formatNumber(count)} ${stream} (${direction})`).join(', ') || 'empty'}`,
+    driftText(report, paint),
+    ...report.columns.map(
+      (column) =>
+        `Being filled: ${column.stream}.${column.name}, ${progressText(column)}; the list: vitalsync columns list`,
+    ),
     budgetText(budget),
     verifiedText(verified, paint),
     silentText(report, paint),
@@ -93,6 +99,12 @@ function partsTexts({ workers, parts, formerParts, unservedParts }: StatusReport
 const laneTroubleText = (trouble: LaneTrouble, queue: StatusReport['queue'], paint: Paint): string => {
   const { waiting, active, delayed } = queue[trouble.lane]
   return paint('odd', `! ${troubleText(trouble, formatCount(waiting + active + delayed, 'job'))}`)
+}
+
+function driftText({ drift }: StatusReport, paint: Paint): string {
+  if (drift.length === 0) return 'Drift: upstream says nothing that is not known'
+  const counts = drift.map(({ stream, count }) => `${formatNumber(count)} ${stream}`).join(', ')
+  return `Drift: ${paint('odd', counts)}; the list: vitalsync drift list`
 }
 
 function budgetText({ requestsPerSecond, inFlight, pausedUntil }: StatusReport['budget']): string {

@@ -7,29 +7,33 @@ import { logsOf, samplePeople } from '../../../service/sandbox/people/sample-peo
 import { offsetMinutesAt } from '../../../service/sandbox/people/zone-offsets.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 
-type SandboxPeopleOptions = {
-  readonly as: string
-  /** From 1. */
-  readonly person: number
+/** Which days of made-up people are written, and the folder for them. */
+export type PeopleFilesOptions = {
   readonly days: number
   readonly seed: string
   readonly until?: Date
   readonly output: string
 }
 
-const PEOPLE_MAX = 1000
-const DAYS_MAX = 1000
+type SandboxPeopleOptions = PeopleFilesOptions & {
+  readonly as: string
+  /** From 1. */
+  readonly person: number
+}
+
+export const PEOPLE_IN_FILES_MAX = 1000
+export const DAYS_MAX = 1000
 
 /** Writes a file as a health app exports it, of a person of the sandbox: for tests and demos, without anybody's data. */
 export async function runSandboxPeople(
   { terminal }: Pick<CommandContext, 'terminal'>,
   { as, person: number, days, seed, until, output }: SandboxPeopleOptions,
 ): Promise<number> {
-  const person = number <= PEOPLE_MAX ? samplePeople(seed, number).at(-1) : undefined
+  const person = number <= PEOPLE_IN_FILES_MAX ? samplePeople(seed, number).at(-1) : undefined
   const write = exportWriters[as]
   if (!person || !write || days > DAYS_MAX)
     throw new UsageProblem('write people: there is no such person, or they have no so many days', {
-      hint: `--person is at most ${PEOPLE_MAX}, --days at most ${DAYS_MAX}.`,
+      hint: `--person is at most ${PEOPLE_IN_FILES_MAX}, --days at most ${DAYS_MAX}.`,
     })
   const endMs = until?.getTime() ?? Date.now()
   const logs = logsOf(person, { startMs: endMs - days * DAY, endMs })
@@ -39,11 +43,15 @@ export async function runSandboxPeople(
     await mkdir(output, { recursive: true })
     await writeFile(file, data, { mode: 0o600 })
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new UsageProblem(`write ${file}: ${reason}`, { hint: 'Choose another folder with --output.', cause })
+    throw writeProblem(file, cause)
   }
   const { homeZone: timeZone } = person
   if (terminal.json) terminal.printJson('sandbox people', { file, timeZone, days, format: as })
   else terminal.print(`${file}: ${days} days of a made-up person in ${timeZone}, as ${as}`)
   return exitCodes.done
+}
+
+export function writeProblem(path: string, cause: unknown): UsageProblem {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new UsageProblem(`write ${path}: ${reason}`, { hint: 'Choose another folder with --output.', cause })
 }

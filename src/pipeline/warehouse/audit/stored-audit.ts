@@ -1,4 +1,4 @@
-import type { Pool } from '../postgres/warehouse-pool.ts'
+import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 
 /** An action, or a look at health values. `what` holds our own ids and settings, no names and no values. */
 type AuditEntry = {
@@ -13,16 +13,23 @@ export type Audit = {
   record(entry: AuditEntry): Promise<void>
 }
 
-export function createAudit({ pool }: { pool: Pool }): Audit {
-  return {
-    async record({ who, role, action, profileId, what = {} }) {
-      await pool.query(
-        `insert into vitalsync.audit (who, role, action, profile_id, what)
+export const createAudit = ({ pool }: { pool: Pool }): Audit => ({ record: (entry) => writeAudit(pool, entry) })
+
+export async function writeAudit(
+  db: Pool | Tx,
+  { who, role, action, profileId, what = {} }: AuditEntry,
+): Promise<void> {
+  await db.query(
+    `insert into vitalsync.audit (who, role, action, profile_id, what)
          select $1, $2, $3, (select id from vitalsync.names where id = $4::int8), $5`,
-        [who, role, action, profileId ?? null, what],
-      )
-    },
-  }
+    [who, role, action, profileId ?? null, what],
+  )
+}
+
+/** The id of the newest entry; null: there is none. */
+export async function newestAuditId(pool: Pool): Promise<string | null> {
+  const { rows } = await pool.query<{ id: string | null }>('select max(id)::text as id from vitalsync.audit')
+  return rows[0]?.id ?? null
 }
 
 type StoredEntry = {

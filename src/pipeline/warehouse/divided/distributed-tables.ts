@@ -8,7 +8,14 @@ import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 const wholeTables: readonly string[] = ['orders', 'tokens', 'audit']
 
 /** Small tables that are joined with the profiles of every shard: each node has a copy. */
-const copiedTables: readonly string[] = ['calendar', 'day_streams', 'settle_times', 'false_tags']
+const copiedTables: readonly string[] = [
+  'calendar',
+  'day_streams',
+  'settle_times',
+  'false_tags',
+  'drift',
+  'wear_measures',
+]
 
 /**
  * Tables whose rows go with their profile. A foreign key can refer to a distributed table only from one that is distributed as
@@ -24,6 +31,7 @@ const keyedTables: readonly string[] = [
   'reading_tags',
   'silent_differences',
   'differences',
+  'drift_people',
 ]
 
 /** The place of a table: divided by the profile, copied to each node, or whole. `key`: it has a foreign key to the profiles. */

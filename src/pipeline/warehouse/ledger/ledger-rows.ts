@@ -1,5 +1,6 @@
 import { type Span, type SpanPairs, spansFromPairs, subtract } from '../../../base/time/spans.ts'
 import { type AwaitingPart, nextReadingAtMs, type SettleRule } from '../../ledger/awaiting-upstream.ts'
+import type { UnitDoubt } from '../../ledger/changed-units.ts'
 import type { Admission, CoverageChange, LedgerState, RecentWindow } from '../../ledger/judge.ts'
 import type { Suspicion } from '../../ledger/suspicion.ts'
 import type { Reading } from '../../transfer/reading.ts'
@@ -34,6 +35,8 @@ export type LockedLedgerRow = LedgerState & {
   /** The settle time that the measured lateness asks for; null before it was ever computed. */
   readonly measuredSettleMs: number | null
   readonly suspicions: readonly Suspicion[]
+  /** The days that came in another unit than the known one. */
+  readonly unitDoubts: readonly UnitDoubt[]
 }
 
 type LedgerStateRow = {
@@ -50,6 +53,7 @@ type LedgerStateRow = {
   touched_at: number | null
   digesting: SpanPairs
   doubts: SuspicionJson[] | null
+  unit_doubts: UnitDoubtJson[] | null
   rereads: RereadJson[]
 }
 
@@ -61,7 +65,7 @@ export async function lockLedgerRows(
 ): Promise<Map<string, LockedLedgerRow>> {
   const { rows } = await tx.query<LedgerStateRow>({
     name: 'lock ledger',
-    text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts,
+    text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts, l.unit_doubts,
         l.tagged, ${falseTagsSql} as false_tags, ${epochMsSql('l.read_at')} as read_at, ${epochMsSql('l.touched_at')} as touched_at, l.rereads, t.settle_ms,
         l.explained, case when l.covered && i.span or l.covered -|- i.span then ${spanPairsSql('l.covered')} end as covered,
         ${spanPairsSql('l.digesting')} as digesting
@@ -100,29 +104,57 @@ const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
     sentAtMs,
     lackedHashes,
   })),
+  unitDoubts: (row.unit_doubts ?? []).map(([startMs, endMs, readings, units]) => ({ startMs, endMs, readings, units })),
 })
 
 /** A suspicion as the ledger stores it. */
 type SuspicionJson = [number, number, number, readonly number[]]
 
-/** Remembers what readings lacked that were not believed. Few ledger rows ever have any. */
-export async function writeSuspicions(
+/** A day in another unit as the ledger stores it. */
+type UnitDoubtJson = [number, number, number, readonly string[]]
+
+/** Remembers what readings lacked that were not believed. */
+export const writeSuspicions = (
   tx: Tx,
   entries: ReadonlyArray<ProfileStream & { readonly suspicions: readonly Suspicion[] }>,
+): Promise<void> =>
+  writeDoubts(tx, 'doubts', {
+    entries,
+    doubtsOf: ({ suspicions }) =>
+      suspicions.map(
+        ({ startMs, endMs, sentAtMs, lackedHashes }): SuspicionJson => [startMs, endMs, sentAtMs, lackedHashes],
+      ),
+  })
+
+/** Remembers the days that came in another unit. */
+export const writeUnitDoubts = (
+  tx: Tx,
+  entries: ReadonlyArray<ProfileStream & { readonly unitDoubts: readonly UnitDoubt[] }>,
+): Promise<void> =>
+  writeDoubts(tx, 'unit_doubts', {
+    entries,
+    doubtsOf: ({ unitDoubts }) =>
+      unitDoubts.map(({ startMs, endMs, readings, units }): UnitDoubtJson => [startMs, endMs, readings, units]),
+  })
+
+/** Few ledger rows ever have any: without one, the column is null. */
+async function writeDoubts<Entry extends ProfileStream>(
+  tx: Tx,
+  column: 'doubts' | 'unit_doubts',
+  { entries, doubtsOf }: { readonly entries: readonly Entry[]; doubtsOf(entry: Entry): readonly unknown[] },
 ): Promise<void> {
-  const textOf = (suspicions: readonly Suspicion[]) =>
-    JSON.stringify(
-      suspicions.map(({ startMs, endMs, sentAtMs, lackedHashes }) => [startMs, endMs, sentAtMs, lackedHashes]),
-    )
   await tx.query({
-    name: 'write suspicions',
-    text: `update vitalsync.ledger l set doubts = i.doubts::jsonb
+    name: `write ${column}`,
+    text: `update vitalsync.ledger l set ${column} = i.doubts::jsonb
       from unnest($1::int8[], $2::text[], $3::text[]) as i(profile_id, stream, doubts)
       where l.profile_id = i.profile_id and l.stream = i.stream and ${namedSql(tx, 'l.profile_id', '$1')}`,
     values: [
       binaryColumn('int8', entries, ({ profileId }) => profileId),
       binaryColumn('text', entries, ({ stream }) => stream.name),
-      binaryColumn('text', entries, ({ suspicions }) => (suspicions.length > 0 ? textOf(suspicions) : null)),
+      binaryColumn('text', entries, (entry) => {
+        const doubts = doubtsOf(entry)
+        return doubts.length > 0 ? JSON.stringify(doubts) : null
+      }),
     ],
   })
 }

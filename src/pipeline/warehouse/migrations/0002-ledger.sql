@@ -11,6 +11,7 @@ create table vitalsync.ledger (
   rereads       jsonb not null default '[]',
   recent        jsonb not null default '[]',
   doubts        jsonb,
+  unit_doubts   jsonb,
   tagged        boolean not null default false,
   explained     boolean not null default false,
   read_at       timestamptz,
@@ -26,6 +27,7 @@ comment on column vitalsync.ledger.touched_at is 'When the newest push that touc
 comment on column vitalsync.ledger.rereads is 'Spans that were read since a push, and are read again until two readings agree: [[start, end, pushed, read, readings], ...] in epoch ms. Where digesting overlaps, digesting counts.';
 comment on column vitalsync.ledger.recent is 'Readings of the last hour, [[start, end, sent], ...] in epoch ms: an older reading never overwrites a newer one.';
 comment on column vitalsync.ledger.doubts is 'Readings that lacked more stored records than one reading may mark gone, so that a second reading must agree: [[start, end, sent, [key hashes of the records]], ...] in epoch ms.';
+comment on column vitalsync.ledger.unit_doubts is 'Days whose records came in another unit than the known one: [[start, end, readings in a row, [units]], ...] in epoch ms. They settle after three more readings.';
 comment on column vitalsync.ledger.tagged is 'Whether the rows of reading_tags count. Set back, with no row touched, whenever stored records are not to be relied on.';
 comment on column vitalsync.ledger.explained is 'Whether vitalsync.empty_days has a row of the person and stream.';
 comment on column vitalsync.ledger.read_at is 'When the newest stored reading was sent.';

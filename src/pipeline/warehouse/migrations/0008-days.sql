@@ -64,6 +64,8 @@ end $$;
 --
 -- The counts of a day are made by profile and joined where there are any: on several nodes a lateral aggregate without a group may
 -- not refer to the calendar: each node has a copy of it. And what has no table of its own may only be immutable.
+--
+-- The cause of an empty day is looked up by key, in a group of its own: joined plainly, Postgres hashed the causes of all people.
 create function vitalsync.define_view_days() returns void language plpgsql as $define$
 declare
   branches text;
@@ -82,7 +84,8 @@ begin
 create or replace view warehouse.days as
 select p.external_id, l.stream, c.day as local_date, d.state,
   case d.state
-    when 'data' then concat_ws('; ', case when not w.settled then 'it may still change' end, f.reason, q.reason)
+    when 'data' then concat_ws('; ', case when l.is_in_other_unit then 'suspicious: it came in another unit, and settles once three more readings agree or the unit is accepted'
+      when not w.settled then 'it may still change' end, f.reason, q.reason)
     when 'empty' then 'it was read, and upstream has nothing for this day'
     when 'quarantined' then q.reason
     when 'refused' then f.reason
@@ -100,7 +103,9 @@ join vitalsync.calendar c on c.day >= (p.wanted_from at time zone 'UTC')::date a
   and c.day >= (select (min(wanted_from) at time zone 'UTC')::date from vitalsync.profiles)
 cross join lateral (
   select a.profile_id, a.stream, a.covered, a.read_at, a.digesting && c.span or exists (select from jsonb_array_elements(a.rereads) e
-    where tstzrange(to_timestamp((e ->> 0)::float8 / 1000), to_timestamp((e ->> 1)::float8 / 1000)) && c.span) as waits
+    where tstzrange(to_timestamp((e ->> 0)::float8 / 1000), to_timestamp((e ->> 1)::float8 / 1000)) && c.span) as waits,
+    exists (select from jsonb_array_elements(a.unit_doubts) e where (e ->> 2)::int <= 3
+      and tstzrange(to_timestamp((e ->> 0)::float8 / 1000), to_timestamp((e ->> 1)::float8 / 1000)) && c.span) as is_in_other_unit
   from vitalsync.ledger a where a.profile_id = p.id) l
 join (select stream, coalesce((select max(t.settle_ms) from vitalsync.settle_times t where t.stream = n.stream), n.settle_ms) as settle_ms
   from vitalsync.day_streams n) s on s.stream = l.stream
@@ -133,7 +138,10 @@ cross join lateral (
     when upper(c.span) > (l.read_at at time zone 'UTC' - interval '1 hour' - interval '1 millisecond' * s.settle_ms) at time zone 'UTC'
       and lower(c.span) <= l.read_at then 'unsettled'
     else 'never_read' end as state) d
-left join vitalsync.empty_days e on e.profile_id = l.profile_id and e.stream = l.stream and e.local_date = c.day
+left join lateral (
+  select x.profile_id, x.cause, x.until_at, x.evidence
+  from vitalsync.empty_days x where x.profile_id = l.profile_id and x.stream = l.stream and x.local_date = c.day and d.state = 'empty'
+  group by x.profile_id, x.cause, x.until_at, x.evidence) e on true
 where w.present > 0 or c.day <= (now() at time zone 'UTC')::date
 $view$, branches);
 end $define$;

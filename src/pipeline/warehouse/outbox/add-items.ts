@@ -2,7 +2,7 @@ import { composeUpdates, type SnapshotUpdate } from '../../transfer/merge-patch.
 import type { AcceptedCounts, OutboxItem } from '../../transfer/parcel.ts'
 import { binaryColumn, binaryRows } from '../postgres/binary-format.ts'
 import { copyRows } from '../postgres/copy-rows.ts'
-import { namedSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { namedSql, type Pool, pipelined, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { addLogDays } from './log-days.ts'
 import { itemDigest, type ParcelPlace, type PlaceOfProfile, packParcels, takeItemsOut } from './stored-parcels.ts'
 
@@ -53,9 +53,7 @@ async function addInTransaction(
   const { insert = [], upsert = [] } = Object.groupBy(placed, ({ item }) =>
     cameBefore.has(item) ? 'upsert' : 'insert',
   )
-  await insertItems(tx, insert)
-  await upsertItems(tx, upsert)
-  await addLogDays(tx, placed, { now, cameBefore })
+  await pipelined([insertItems(tx, insert), upsertItems(tx, upsert), addLogDays(tx, placed, { now, cameBefore })])
   return added
 }
 

@@ -122,3 +122,22 @@ async function addProfiles(
     return { added: added.length, known: names.length - added.length - erased.size, erased: erased.size }
   })
 }
+
+/** People without a cohort here keep the cohort that they have. */
+export async function setCohorts(
+  pool: Pool,
+  people: ReadonlyArray<{ readonly externalId: string; readonly cohort?: string }>,
+): Promise<void> {
+  const cohorts = new Map(people.flatMap(({ externalId, cohort }) => (cohort ? [[externalId, cohort]] : [])))
+  if (cohorts.size === 0) return
+  const { rows } = await pool.query<{ id: string; name: string }>(
+    'select id, external_id as name from vitalsync.names where external_id = any($1::text[])',
+    [[...cohorts.keys()]],
+  )
+  for (const part of pool.division.split(rows, ({ id }) => id))
+    await pool.query(
+      `update vitalsync.profiles p set cohort = i.cohort from unnest($1::int8[], $2::text[]) as i(id, cohort)
+       where p.id = i.id and p.id = any($1::int8[]) and p.cohort is distinct from i.cohort`,
+      [part.map(({ id }) => id), part.map(({ name }) => cohorts.get(name))],
+    )
+}

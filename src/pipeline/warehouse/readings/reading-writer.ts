@@ -9,8 +9,9 @@ import type { Reading } from '../../transfer/reading.ts'
 import { isDataException } from '../postgres/sql-errors.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { type LatenessMeter, openLatenessMeter } from './lateness-meter.ts'
+import { driftOf, type ReadingExaminer } from './reading-drift.ts'
 import { type QueueEntry, ReadingQueue } from './reading-queue.ts'
-import { prepareReading } from './record-rows.ts'
+import { latestStartMsOf, type PreparedReading, toRecordRows } from './record-rows.ts'
 import { mayBeUnstorable, separateStorable } from './storable-rows.ts'
 import { type RowCounts, type StoreResult, storeGroup } from './store-group.ts'
 
@@ -31,6 +32,8 @@ type WriterOptions = {
   settle: SettleSettings
   /** Digest of upstream's address and the client id, by which lateness is counted. */
   account: string
+  /** Absent: nothing is compared with what is known of the records. */
+  examiner?: ReadingExaminer
 }
 
 /**
@@ -63,7 +66,7 @@ export function openReadingWriter(given: WriterOptions): ReadingWriter {
 
   const storeReading = async (reading: Reading): Promise<StoreResult> => {
     const origin = currentOrigin()
-    const prepared = prepareReading(reading)
+    const prepared = prepareReading(reading, options.examiner)
     const mayFail = prepared.rows.some(mayBeUnstorable)
     const stored = queue.add(mayFail ? await separateStorable(options.pool, prepared) : prepared, origin)
     // The jobs that are ready in this turn of the event loop share one transaction.
@@ -83,6 +86,15 @@ export function openReadingWriter(given: WriterOptions): ReadingWriter {
       await options.meter.close()
     },
   }
+}
+
+const examineNothing: ReadingExaminer = { examinerOf: () => undefined, isSettled: () => false }
+
+function prepareReading(reading: Reading, examiner: ReadingExaminer = examineNothing): PreparedReading {
+  const { records, ...rest } = reading
+  const { rows, invalid } = toRecordRows(reading.stream, records, latestStartMsOf(reading))
+  const drift = driftOf(reading, { rows, unusable: invalid.length }, examiner)
+  return { ...rest, rows, drift, invalid: [...reading.invalid, ...invalid] }
 }
 
 type CommitOptions = WriterOptions & {

@@ -5,6 +5,7 @@ import type { Span } from '../../../base/time/spans.ts'
 import { DAY } from '../../../base/time/units.ts'
 import type { SettleRule } from '../../ledger/awaiting-upstream.ts'
 import { type Admission, type CoverageChange, isInside, reachesInto, type WindowEdges } from '../../ledger/judge.ts'
+import type { ReadingDrift } from '../../transfer/misfits.ts'
 import type { InvalidRecord, Reading, SourceRecord } from '../../transfer/reading.ts'
 import type { Column, Fields, PulledStream } from '../../transfer/stream.ts'
 import type { ColumnValue } from '../postgres/binary-format.ts'
@@ -28,7 +29,10 @@ export type RecordRow = {
  * A reading whose records were made rows. The parsed records are let go: thousands of readings wait for their commit at a
  * time, and long-lived objects are the costliest for the garbage collector.
  */
-export type PreparedReading = Omit<Reading, 'records'> & { readonly rows: readonly RecordRow[] }
+export type PreparedReading = Omit<Reading, 'records'> & {
+  readonly rows: readonly RecordRow[]
+  readonly drift: ReadingDrift
+}
 
 /** A prepared reading that the judge admitted. Its `rows` are the records that no newer reading has covered. */
 export type AdmittedReading = PreparedReading &
@@ -47,11 +51,6 @@ export type SettledReading = AdmittedReading & CoverageChange & { readonly rule:
 
 /** One record and the reading that it came with. */
 export type IncomingRecord = { readonly row: RecordRow; readonly reading: AdmittedReading }
-
-export function prepareReading({ records, invalid, ...reading }: Reading): PreparedReading {
-  const { rows, invalid: unusable } = toRecordRows(reading.stream, records, latestStartMsOf(reading))
-  return { ...reading, rows, invalid: [...invalid, ...unusable] }
-}
 
 /** How far a record may start beyond its window and the present: offsets from UTC, and clocks that are ahead. */
 const FUTURE_MAX_MS = 2 * DAY
@@ -81,7 +80,7 @@ export function toRecordRows(
   return { rows: [...rows.values()], invalid }
 }
 
-function toRecordRow(stream: PulledStream, record: SourceRecord): RecordRow | InvalidRecord {
+export function toRecordRow(stream: PulledStream, record: SourceRecord): RecordRow | InvalidRecord {
   const cells: ColumnValue[] = []
   let key = ''
   let startMicros: number | null = null

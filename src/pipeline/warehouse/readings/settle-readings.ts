@@ -1,4 +1,4 @@
-import { intersect } from '../../../base/time/spans.ts'
+import { intersect, type Span } from '../../../base/time/spans.ts'
 import { type SettleRule, suspectParts } from '../../ledger/awaiting-upstream.ts'
 import { settleReading } from '../../ledger/judge.ts'
 import { countLateness, type LatenessCounts, noLatenessCounts, similarDays } from '../../ledger/lateness.ts'
@@ -31,6 +31,8 @@ export function settleReadings(
   settling: {
     readonly ledger: ReadonlyMap<string, LockedLedgerRow>
     readonly summaries: ReadonlyMap<string, ChangeSummary>
+    /** The spans of readings whose records came in another unit. */
+    readonly suspiciousUnits: ReadonlyMap<AdmittedReading, readonly Span[]>
     readonly settle: SettleSettings
   },
 ): {
@@ -51,14 +53,15 @@ export function settleReadings(
     const { mayCover, sentAtMs } = reading
     const change = settleReading(reading, row ?? { awaiting: [] }, { mayCover, firstChangeMs, rule })
     const silentEnds = row ? countReading(lateness, reading, { row, changes, rule }) : []
-    const entry = { ...reading, ...change, rule }
+    const uncovers = [...change.uncovers, ...(settling.suspiciousUnits.get(reading) ?? [])]
+    const entry = { ...reading, ...change, uncovers, rule }
     if (silentEnds.length === 0) return entry
     silent.push(silentDifferenceOf(reading, silentEnds))
     const suspect = similarDays(silentEnds)
     return {
       ...entry,
       awaiting: suspectParts(change.awaiting, suspect, sentAtMs),
-      uncovers: [...change.uncovers, ...suspect],
+      uncovers: [...uncovers, ...suspect],
     }
   })
   return { settled, silent, lateness }

@@ -24,6 +24,7 @@ import {
   windowEdgesOf,
 } from './record-rows.ts'
 import { recordSilentDifferences, settleReadings } from './settle-readings.ts'
+import { resolveUnits, writeDrift } from './stored-drift.ts'
 import { resolveSuspicions } from './suspicious-readings.ts'
 import { tagChangesOf } from './tag-changes.ts'
 
@@ -65,8 +66,9 @@ export async function storeGroup(
   const all = judged.flatMap(({ verdict }) => (verdict.kind === 'admitted' ? [verdict] : []))
   const compared = { admitted: all, changes: await findChanges(tx, all, { ledger, ...rules }) }
   const { admitted, changes } = await resolveSuspicions(tx, compared, { ledger, ...rules })
+  const suspiciousUnits = await resolveUnits(tx, admitted, ledger)
   const summaries = summarizeChanges(changes)
-  const { settled, silent, lateness } = settleReadings(admitted, { ledger, summaries, ...rules })
+  const { settled, silent, lateness } = settleReadings(admitted, { ledger, summaries, suspiciousUnits, ...rules })
   await pipelined([
     writeRecordChanges(tx, changes),
     writeLedgerRows(tx, settled),
@@ -74,6 +76,7 @@ export async function storeGroup(
     quarantineInvalid(tx, admitted, nowMs),
     changeTags(tx, tagChangesOf({ admitted, changes }, ledger)),
     recordSilentDifferences(tx, account, silent),
+    writeDrift(tx, admitted),
   ])
   await explainEmptyDays(tx, settled, { ledger, nowMs })
   const suspicious = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))

@@ -3,6 +3,8 @@ import { measuredRateOf } from '../../ledger/measured-rate.ts'
 import { readShardCount } from '../divided/distributed-tables.ts'
 import { listNodes } from '../divided/examine-distribution.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
+import { countSilent } from '../silence/list-silence.ts'
+import { countDrift } from './drift-report.ts'
 import { createReports } from './status-report.ts'
 
 type StoredQuickFacts = Omit<QuickFacts, 'progress' | 'workers' | 'troubles' | 'queue' | 'slots'> & { mark: string }
@@ -54,6 +56,7 @@ export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames):
   const { rows: lags } = await pool.query<SlowFacts['lags'][number]>(lagsQuery, [lagBoundsSeconds, pulled])
   const { rate, rateFrom } = measured
   const quarantined = await reports.countQuarantined()
+  const drift = await countDrift(pool)
   const kept = (direction: 'pull' | 'push', stream: string) =>
     quarantined.find((quarantineCount) => quarantineCount.direction === direction && quarantineCount.stream === stream)
       ?.count ?? 0
@@ -61,6 +64,7 @@ export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames):
     ...counts,
     ...(await readTableSizes(pool)),
     lags,
+    silent: await countSilent(pool),
     // Streams without records are exported too: a figure that appears for the first time has risen from 0.
     refusals: pulled.map((stream) => ({
       stream,
@@ -70,6 +74,7 @@ export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames):
       ...pulled.map((stream) => ({ direction: 'pull', stream, count: kept('pull', stream) })),
       ...pushed.map((stream) => ({ direction: 'push', stream, count: kept('push', stream) })),
     ],
+    drift: pulled.map((stream) => ({ stream, count: drift.find((entry) => entry.stream === stream)?.count ?? 0 })),
     verified: { windows, differing, rate, rateFrom },
   }
 }

@@ -1,11 +1,13 @@
 import { LRUCache } from 'lru-cache'
+import { dayNumberFromText, dayText } from '../../../base/time/local-time.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import type { EmptyCause } from '../../ledger/empty-causes.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
+import { readDayFaults } from './day-report.ts'
 
 /**
- * `refused` and `quarantined`: people with such a day; `never_read`: people of whom the stream was never read; `silent`: people with a
- * silent difference of the last 30 days.
+ * `refused` and `quarantined`: people with a refused window, or a record in quarantine, of any day; `never_read`: people of whom the
+ * stream was never read; `silent`: people with a silent difference of the last 30 days.
  */
 export const troubleKinds = ['refused', 'quarantined', 'never_read', 'silent'] as const
 type TroubleKind = (typeof troubleKinds)[number]
@@ -24,11 +26,11 @@ type MapSelection = {
 type MapRow = {
   readonly profileId: string
   readonly externalId: string
-  /** A letter a day, as `dayLetters` and `causeLetters`; a dot where the day is not wanted. */
+  /** A letter a day, as `dayLetters`, `causeLetters` and `partLetters`; a dot where the day is not wanted. */
   readonly cells: string
 }
 
-/** `troubled`: people with a refused or quarantined day. `unread`: people without one, of whom the stream was never read. */
+/** `troubled`: people with a refused window or a record in quarantine. `unread`: people without one, of whom the stream was never read. */
 type MapCounts = Readonly<Record<TroubleKind | 'troubled' | 'unread', number>>
 type MapOrder = { readonly ids: readonly string[]; readonly counts: MapCounts }
 
@@ -41,6 +43,9 @@ const dayLetters = {
   quarantined: 'q',
   erased_upstream: 'x',
 } as const
+
+/** The letters of days with data where a part was refused, or is in quarantine. */
+const partLetters = { refused: 'R', quarantined: 'Q' } as const
 
 const ORDERS_KEPT_MAX = 16
 const ORDER_KEPT_MS = MINUTE / 2
@@ -142,6 +147,9 @@ async function readRows(
   )
   const names = people.map(({ externalId }) => externalId)
   const { rows: cells } = await pool.query<Cell>(cellsQuery, [names, stream, lastDay, days])
+  const firstDay = dayNumberFromText(lastDay) - days + 1
+  const faults = await readDayFaults(pool, { profileIds, fromDay: dayText(firstDay), lastDay, stream })
+  const faultsOf = Map.groupBy(faults, (fault) => fault.profileId)
   const cellsOf = Map.groupBy(cells, ({ externalId }) => externalId)
   const nameOf = new Map(people.map(({ id, externalId }) => [id, externalId]))
   return profileIds.flatMap((profileId) => {
@@ -149,6 +157,10 @@ async function readRows(
     if (externalId === undefined) return [] // erased meanwhile
     const letters = Array<string>(days).fill('.')
     for (const { daysAgo, letter } of cellsOf.get(externalId) ?? []) letters[days - 1 - daysAgo] = letter
+    for (const { day, state } of faultsOf.get(profileId) ?? []) {
+      const at = dayNumberFromText(day) - firstDay
+      if (letters[at] === dayLetters.data) letters[at] = partLetters[state]
+    }
     return [{ profileId, externalId, cells: letters.join('') }]
   })
 }

@@ -1,4 +1,5 @@
 import type { Pool } from '../postgres/warehouse-pool.ts'
+import { type DayState, readDayFaults } from './day-report.ts'
 
 type FoundPerson = { readonly profileId: string; readonly externalId: string; readonly state: string }
 
@@ -28,7 +29,9 @@ export async function searchPeople(
   })
 }
 
-type PersonDays = { readonly stream: string; readonly days: Array<{ day: string; state: string }> }
+/** `part`: what is missing of a day with data. */
+type PersonDay = { readonly day: string; readonly state: DayState; readonly part?: 'quarantined' | 'refused' }
+type PersonDays = { readonly stream: string; readonly days: PersonDay[] }
 
 /** The states of a person's last days, per stream. */
 export async function readPersonDays(
@@ -43,7 +46,18 @@ export async function readPersonDays(
      group by d.stream order by d.stream`,
     [profileId, days],
   )
-  return rows
+  const shown = rows.flatMap((row) => row.days.map(({ day }) => day)).toSorted()
+  const [fromDay, lastDay] = [shown[0], shown.at(-1)]
+  if (fromDay === undefined || lastDay === undefined) return rows
+  const faults = await readDayFaults(pool, { profileIds: [profileId], fromDay, lastDay })
+  const faultOf = new Map(faults.map(({ stream, day, state }) => [`${stream} ${day}`, state]))
+  return rows.map(({ stream, days: states }) => ({
+    stream,
+    days: states.map(({ day, state }) => {
+      const part = state === 'data' ? faultOf.get(`${stream} ${day}`) : undefined
+      return { day, state, ...(part && { part }) }
+    }),
+  }))
 }
 
 /** The types of the scores of a day that are stored. */

@@ -5,6 +5,7 @@ import type { AwaitingPart } from '../../../../src/pipeline/ledger/awaiting-upst
 import type { PulledStream } from '../../../../src/pipeline/transfer/stream.ts'
 import { createDivision } from '../../../../src/pipeline/warehouse/divided/division.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../../../../src/pipeline/warehouse/ledger/ledger-rows.ts'
+import { NO_DRIFT } from '../../../../src/pipeline/warehouse/readings/reading-drift.ts'
 import { ReadingQueue } from '../../../../src/pipeline/warehouse/readings/reading-queue.ts'
 import type { ChangeSummary, StreamChanges } from '../../../../src/pipeline/warehouse/readings/record-changes.ts'
 import type {
@@ -40,6 +41,7 @@ const admitted = (fields: Partial<AdmittedReading> = {}): AdmittedReading => ({
   unchanged: false,
   invalid: [],
   rows: [],
+  drift: NO_DRIFT,
   newer: [],
   recent: [],
   complete: true,
@@ -52,7 +54,16 @@ const admitted = (fields: Partial<AdmittedReading> = {}): AdmittedReading => ({
 })
 
 const ledgerRow = (fields: Partial<LockedLedgerRow> = {}): LockedLedgerRow => ({
-  ...{ generation: 0, awaiting: [], recent: [], unread: false, tagged: true, falseTags: false, suspicions: [] },
+  ...{
+    generation: 0,
+    awaiting: [],
+    recent: [],
+    unread: false,
+    tagged: true,
+    falseTags: false,
+    suspicions: [],
+    unitDoubts: [],
+  },
   explained: false,
   readAtMs: dayMs(29),
   coveredBefore: [],
@@ -113,7 +124,8 @@ const settings = { minMs: 6 * HOUR, maxMs: 240 * HOUR, intervalsMs: [HOUR] }
 function settle(reading: AdmittedReading, changes: ChangeSummary, row: Partial<LockedLedgerRow> = {}) {
   const key = profileStreamKey(reading)
   const ledger = new Map([[key, ledgerRow(row)]])
-  const settled = settleReadings([reading], { ledger, summaries: new Map([[key, changes]]), settle: settings })
+  const summaries = new Map([[key, changes]])
+  const settled = settleReadings([reading], { ledger, summaries, suspiciousUnits: new Map(), settle: settings })
   const [entry] = settled.settled
   if (!entry) throw new Error('a reading without an entry')
   return { ...settled, entry }

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { createCoverageMap } from '../../../../src/pipeline/warehouse/reports/coverage-map.ts'
+import { readPersonDays } from '../../../../src/pipeline/warehouse/reports/find-people.ts'
 import { test } from '../../../support/test-warehouse.ts'
 
 const day = new Date().toISOString().slice(0, 10)
@@ -59,4 +60,35 @@ test('people with the most trouble come first, then those never read, then those
   expect((await read({ search: 'o' })).rows).toEqual(['one refused', 'old'])
   expect((await read({ search: 'nobody' })).total).toBe(0)
   expect((await read({}, 4)).rows).toEqual(['old', 'fresh'])
+})
+
+test('a day with data says that a record is in quarantine, or a window refused; other days keep their state', async ({
+  warehouse: { addProfiles, rows, pool },
+}) => {
+  const [profileId = ''] = await addProfiles('ada')
+  await rows(
+    `insert into vitalsync.scores (profile_id, score_date_time, type, local_date, value, digest, read_at, first_seen_at, changed_at, body)
+     select $1, $2::date - ago + interval '8 hours', 'sleep', $2::date - ago, 1, 1, now(), now(), now(), '{}' from unnest('{0,1,2,3}'::int[]) ago`,
+    [profileId, day],
+  )
+  await rows(
+    `insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, local_date, span, first_seen_at, last_seen_at)
+     select $1, stream, direction, convert_to(stream || direction || ago, 'UTF8'), '', 'no', '{}', case when dated then $2::date - ago end,
+       case when not dated then tstzrange(($2::date - ago)::timestamp at time zone 'UTC', ($2::date - ago + 1)::timestamp at time zone 'UTC') end, now(), now()
+     from (values ('scores', 'pull', 3, true), ('scores', 'pull', 1, false), ('scores', 'pull', 4, true), ('scores', 'push', 0, true), ('tags', 'pull', 0, true)) as q(stream, direction, ago, dated)`,
+    [profileId, day],
+  )
+  await rows(
+    `insert into vitalsync.refusals (profile_id, stream, span, reason, first_at, last_at, next_try_at)
+     values ($1, 'scores', tstzrange(($2::date - 3)::timestamp at time zone 'UTC', ($2::date - 1)::timestamp at time zone 'UTC'), 'no', now(), now(), now())`,
+    [profileId, day],
+  )
+
+  const selection = { stream: 'scores', sort: 'worst', only: undefined, search: '' } as const
+  const map = await createCoverageMap({ pool }).read(selection, { from: 0, count: 1, lastDay: day, days: 5 })
+  const strips = await readPersonDays(pool, { profileId, days: 5 })
+
+  expect(map.rows).toEqual([{ profileId, externalId: 'ada', cells: 'qQRQd' }])
+  const scores = strips.find(({ stream }) => stream === 'scores')?.days.map(({ state, part }) => part ?? state)
+  expect(scores).toEqual(['quarantined', 'quarantined', 'refused', 'quarantined', 'data'])
 })

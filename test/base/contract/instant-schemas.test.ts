@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { instantSchema, parseInstant, storableInstantSchema } from '../../../src/base/time/instant.ts'
+import { instantSchema, storableInstantSchema } from '../../../src/base/contract/instant-schemas.ts'
+import { parseInstant } from '../../../src/base/time/instant.ts'
 
 /** The date-times that the OpenAPI document declares are the date-times that are read: a client that goes by it is never refused for it. */
 const patternOf = (schema: z.ZodType) => new RegExp(String(z.toJSONSchema(schema).pattern), 'u')
