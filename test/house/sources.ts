@@ -10,7 +10,7 @@ export type Line = { readonly file: string; readonly number: number; readonly te
 
 export const offence = ({ file, number, text }: Line): string => `${file}:${number} ${text.trim()}`
 
-/** Every file of the checkout, those not yet committed included, generated and foreign ones left out. */
+/** Every file of the checkout by its path, those not yet committed among the others; generated and foreign ones left out. */
 export const files: readonly string[] = execFileSync(
   'git',
   ['ls-files', '--cached', '--others', '--exclude-standard'],
@@ -22,6 +22,7 @@ export const files: readonly string[] = execFileSync(
   .split('\n')
   .filter((file) => file !== '' && !file.includes('fixtures/') && file !== 'package-lock.json')
   .filter((file) => existsSync(join(root, file)))
+  .toSorted()
 
 export function linesOf(file: string): Line[] {
   const texts = readFileSync(join(root, file), 'utf8').replace(/\n$/, '').split('\n')
