@@ -22,7 +22,7 @@ const test = base.extend<{ world: World }>({
     await migrateWarehouse(databaseUrl, () => undefined)
     const pool = openTestPool(databaseUrl)
     const source = { pool, databaseUrl, keys: [tokenKey] }
-    const question = { timeoutMs: 60_000, rowsAtOnce: 1001, bytesMax: 8 * 1024 * 1024 }
+    const question = { timeoutMs: 60_000, rowsAtOnce: 1001, bytesMax: 8 * 1024 * 1024, parsesJson: false }
     await use({
       engines,
       pool,

@@ -9,7 +9,7 @@ import { isDistributed } from '../support/distributed-warehouse.ts'
 import { connect, test } from '../support/test-warehouse.ts'
 
 const key = Buffer.alloc(32, 7)
-const limits = { timeoutMs: 20_000, rowsAtOnce: 1001, bytesMax: 8 * 1024 * 1024 }
+const limits = { timeoutMs: 20_000, rowsAtOnce: 1001, bytesMax: 8 * 1024 * 1024, parsesJson: true }
 
 /** All rows of an answer. */
 async function ask(source: QuestionSource, text: string, changes: Partial<typeof limits> = {}) {

@@ -31,7 +31,8 @@ async function answerQuestion(context: DashboardContext, { sql }: { sql: string 
   const digest = hexDigestOf(statement, 16)
   await audit.record({ who: actor.name, role: actor.role, action: 'ask question', what: { digest } })
   const startedAtMs = performance.now()
-  const question = { text: statement, timeoutMs: TIMEOUT_MS, rowsAtOnce: ROWS_MAX + 1, bytesMax: BYTES_MAX }
+  const limits = { timeoutMs: TIMEOUT_MS, rowsAtOnce: ROWS_MAX + 1, bytesMax: BYTES_MAX }
+  const question = { text: statement, parsesJson: false, ...limits }
   const answer = readQuery({ pool, databaseUrl: addresses.databaseUrl, keys: addresses.questionsKeys }, question)
   const { value } = await answer.next()
   await answer.return(undefined)

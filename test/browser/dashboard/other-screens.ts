@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { savedQuestions } from '../../../src/dashboard/routes/question-routes.ts'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { openSession, send } from '../send.ts'
-import { test } from './dashboard-world.ts'
+import { type DashboardWorld, test } from './dashboard-world.ts'
 import { hostile } from './faulty-people.ts'
 
 test('runs are listed; one of them lists its people, and can be resumed', async ({ visit, world }) => {
@@ -126,19 +126,33 @@ test('a group of quarantined records is discarded after a look at how many they 
   expect(await world.rows(`select from warehouse.audit where action = 'quarantine/discard'`)).toHaveLength(1)
 })
 
+/** Sends questions as a visitor who has switched health values on. */
+async function openQuestions({ url }: DashboardWorld) {
+  const session = await openSession(url)
+  const shown = await send(`${url}/api/session`, { ...session, body: JSON.stringify({ values: true }) })
+  const settings = shown.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  const visit = { ...session, cookie: `${session.cookie}; ${settings}` }
+  return (sql: string) => send(`${url}/api/question`, { ...visit, body: JSON.stringify({ sql }) })
+}
+
+test('JSON of an answer stays a text: to read two million lists would occupy the dashboard for seconds', async ({
+  world,
+}) => {
+  const ask = await openQuestions(world)
+  const { body } = await ask(`select ('[' || repeat('[],', 2000000) || '[]]')::json`)
+
+  expect(JSON.parse(body).rows[0][0].slice(0, 7)).toBe('[[],[],')
+})
+
 test('two questions are answered at once; a third waits for its turn, and is refused when none comes', async ({
   world,
 }) => {
-  const session = await openSession(world.url)
-  const shown = await send(`${world.url}/api/session`, { ...session, body: JSON.stringify({ values: true }) })
-  const settings = shown.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
-  const visit = { ...session, cookie: `${session.cookie}; ${settings}` }
-  const body = JSON.stringify({ sql: 'select count(*) from warehouse.tags' })
+  const ask = await openQuestions(world)
   const lock = await world.pipeline.pool.connect()
   try {
     await lock.query('begin')
     await lock.query('lock table vitalsync.tags')
-    const answers = Array.from({ length: 3 }, () => send(`${world.url}/api/question`, { ...visit, body }))
+    const answers = Array.from({ length: 3 }, () => ask('select count(*) from warehouse.tags'))
     const refused = await Promise.race(answers)
     await lock.query('commit')
     const statuses = (await Promise.all(answers)).map(({ status }) => status)

@@ -26,7 +26,8 @@ export async function runSql(context: CommandContext, { text, limit, csv }: SqlO
   let head: readonly string[] = []
   let more = false
   await readWarehouse(context, async (pool, { databaseUrl, questionsKeys: keys }) => {
-    const question = { text: statement, timeoutMs: 10 * MINUTE, rowsAtOnce: ROWS_AT_ONCE, bytesMax: BYTES_AT_ONCE_MAX }
+    const limits = { timeoutMs: 10 * MINUTE, rowsAtOnce: ROWS_AT_ONCE, bytesMax: BYTES_AT_ONCE_MAX }
+    const question = { text: statement, parsesJson: true, ...limits }
     for await (const { columns, rows } of readQuery({ pool, databaseUrl, keys }, question)) {
       context.signal.throwIfAborted()
       if (csv) {

@@ -158,8 +158,7 @@ function Chart({ found: { columns, rows } }: { found: Answer }) {
   )
 }
 
-const cellText = (cell: unknown): string =>
-  cell === null || cell === undefined ? '' : typeof cell === 'object' ? JSON.stringify(cell) : String(cell)
+const cellText = (cell: unknown): string => String(cell ?? '')
 
 /** A cell that a spreadsheet would run as a formula is marked as text. */
 const csvCell = (cell: unknown): string => {

@@ -26,17 +26,19 @@ type Question = {
   readonly rowsAtOnce: number
   /** For each portion of rows, as the server sends them. */
   readonly bytesMax: number
+  /** JSON becomes values where it is not nested too deeply. Megabytes of it occupy the process for seconds. */
+  readonly parsesJson: boolean
 }
 
 /**
  * Answers one query, and gives its rows in portions. The session is a login of its own that may read the public views and ends with
  * the question: it has no role to leave, and nothing that the query sets or locks stays. A cursor takes queries only; each portion has
  * the time that is left, whatever the query has set. Dates and instants stay texts as Postgres writes them, in UTC; numbers become
- * numbers where none loses a digit, and JSON becomes values where it is not nested too deeply.
+ * numbers where none loses a digit.
  */
 export async function* readQuery(source: QuestionSource, question: Question): AsyncGenerator<QueryRows, undefined> {
   const { client, end } = await logIn(source, question)
-  const { rowsAtOnce, bytesMax } = question
+  const { rowsAtOnce, bytesMax, parsesJson } = question
   const bytes = limitBytes(client, bytesMax)
   const endMs = performance.now() + question.timeoutMs
   const setTimeLeft = () =>
@@ -52,7 +54,7 @@ export async function* readQuery(source: QuestionSource, question: Question): As
       const { rows, fields } = await client.query<QueryCell[]>({
         text: `fetch ${rowsAtOnce} from question`,
         rowMode: 'array',
-        types: { getTypeParser },
+        types: { getTypeParser: parsesJson ? parserWithJson : parserOf },
       })
       yield { columns: fields.map(({ name }) => name), rows }
       if (rows.length < rowsAtOnce) return undefined
@@ -195,9 +197,9 @@ const parsers: Readonly<Record<number, (text: string) => QueryCell>> = {
   23: toInteger,
   700: toNumber,
   701: toNumber,
-  114: toJson,
-  3802: toJson,
 }
+const [JSON_OID, JSONB_OID] = [114, 3802]
 
-/** By the type's oid: boolean, the integers, the floats, json and jsonb; everything else stays text. */
-const getTypeParser = (oid: number) => parsers[oid] ?? ((text: string) => text)
+/** By the type's oid: boolean, the integers and the floats; everything else stays text. */
+const parserOf = (oid: number) => parsers[oid] ?? ((text: string) => text)
+const parserWithJson = (oid: number) => (oid === JSON_OID || oid === JSONB_OID ? toJson : parserOf(oid))
