@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { test as base, expect } from 'vitest'
 import { type LocalEngines, startLocalEngines } from '../../src/base/engines/local-engines.ts'
 import { migrateWarehouse } from '../../src/operations/migrate-warehouse.ts'
@@ -10,7 +11,13 @@ import type { Pool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.
 import { readQuery } from '../../src/pipeline/warehouse/reports/read-query.ts'
 import { openTestPool } from '../support/test-pool.ts'
 
-type World = { engines: LocalEngines; pool: Pool; ask(text: string): Promise<unknown> }
+type World = {
+  engines: LocalEngines
+  pool: Pool
+  ask(text: string): Promise<unknown>
+  /** Runs a statement as the role of the printed line for psql, which logs in without vitalsync. */
+  asReader(database: string, text: string): Promise<unknown>
+}
 
 const test = base.extend<{ world: World }>({
   /** The Postgres of `npm start`, with its roles and tables. */
@@ -27,6 +34,12 @@ const test = base.extend<{ world: World }>({
       engines,
       pool,
       ask: async (text) => (await readQuery(source, { text, ...question }).next()).value?.rows,
+      async asReader(database, text) {
+        const [host, port, , user, password] = (await readFile(join(folder, 'pgpass'), 'utf8')).trim().split(':')
+        const reader = new pg.Client({ host, port: Number(port), user, password, database })
+        await reader.connect()
+        return reader.query(text).finally(() => reader.end())
+      },
     })
     await pool.end()
     await engines.close()
@@ -64,4 +77,24 @@ test('a question of the embedded Postgres takes no lock, no memory of others and
   expect(await ask('select 1')).toEqual([[1]])
   const { rows } = await pool.query('select pg_try_advisory_lock(1) as taken, pg_cancel_backend(0) as cancelled')
   expect(rows).toEqual([{ taken: true, cancelled: false }])
+})
+
+test('a reader of the embedded Postgres enters no other database, and stores nothing', async ({
+  world: { asReader },
+}) => {
+  // There the same functions, temporary tables and large objects were open to it, and the lock table is one for all databases.
+  for (const database of ['postgres', 'template1', 'vitalsync_queue', 'profile_service'])
+    await expect(asReader(database, 'select 1'), database).rejects.toThrow(/permission denied for database/)
+  for (const text of [
+    `select lo_from_bytea(0, 'mine')`,
+    'select lo_create(0)',
+    'select lo_creat(0)',
+    'create temp table mine ()',
+    'create table public.mine ()',
+    'create schema mine',
+    'select pg_advisory_lock(1)',
+  ])
+    await expect(asReader('vitalsync', text), text).rejects.toThrow(/permission denied/)
+
+  await asReader('vitalsync', 'select * from warehouse.days')
 })

@@ -219,6 +219,8 @@ async function prepareCluster(adminUrl: string, secrets: EngineSecrets): Promise
   await withConnection(ownConnection(adminUrl), async (admin) => {
     for (const kind of ['worker', 'service'] as const) await prepareRole(admin, roles[kind], secrets[kind])
     for (const [database, owner] of Object.entries(databases)) await prepareDatabase(admin, database, owner)
+    // In the databases of the server itself a reader would have every function, and temporary tables.
+    await admin.query('revoke all on database postgres, template1 from public')
     await prepareReadingRoles(admin, secrets)
   })
 }
