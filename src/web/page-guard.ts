@@ -42,7 +42,7 @@ export function addPageGuard(app: FastifyInstance, { loopbackOnly, passwordSetti
     reply.headers(pageHeaders)
     // A whole address, as clients send it to a proxy: it has routes, and no session.
     if (!request.url.startsWith('/')) return reply.code(400).send({ error: 'the target of a request is a path' })
-    if (request.url.includes('/api/')) reply.header('cache-control', 'no-store')
+    if (isQuestion(request)) reply.header('cache-control', 'no-store')
     if (loopbackOnly && !namesThisMachine(request.headers.host)) {
       return reply.code(403).send({ error: 'this page answers only to localhost and 127.0.0.1' })
     }
@@ -60,9 +60,12 @@ export function addPageGuard(app: FastifyInstance, { loopbackOnly, passwordSetti
 export const frameworkErrors = (_error: unknown, _request: unknown, reply: FastifyReply): FastifyReply =>
   reply.code(400).headers(pageHeaders).send({ error: 'the address of the request is not valid' })
 
+/** By the route: an address may be written in several ways. */
+const isQuestion = ({ routeOptions }: FastifyRequest): boolean => routeOptions.url?.includes('/api/') === true
+
 /** Browsers say which page asks, or that a person typed the address: both are for pages, not for their questions. */
-const isAskedByOthers = ({ headers, routeOptions }: FastifyRequest): boolean =>
-  routeOptions.url?.includes('/api/') === true && (headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin'
+const isAskedByOthers = (request: FastifyRequest): boolean =>
+  isQuestion(request) && (request.headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin'
 
 const isReading = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 

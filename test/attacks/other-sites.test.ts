@@ -78,7 +78,11 @@ describe('the control routes', () => {
   test('show sample people only, not the people of an import', async ({ world }) => {
     const { appId, appSecret } = world.sandbox
     const headers = { appid: appId, appsecret: appSecret }
-    await world.api('oauth/profile/register/appId', { method: 'POST', headers, body: { externalId: 'imported person' } })
+    await world.api('oauth/profile/register/appId', {
+      method: 'POST',
+      headers,
+      body: { externalId: 'imported person' },
+    })
     await world.profileToken(runner)
     await world.profileToken('imported person')
 

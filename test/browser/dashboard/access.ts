@@ -141,6 +141,8 @@ test('no page of another site asks anything: not by a link, a picture, a form or
     Promise.all(sites.map(async (site) => (await send(url + path, { 'sec-fetch-site': site })).status))
   expect(await looks('/api/session')).toEqual([403, 403, 403, 200])
   expect(await looks('/%61pi/session')).toEqual([403, 403, 403, 200])
+  for (const path of ['/api/session', '/%61pi/session'])
+    expect((await send(url + path)).headers['cache-control'], path).toBe('no-store')
   expect(await looks('/questions')).toEqual([200, 200, 200, 200])
   const own = { ...session, body: JSON.stringify(questions.people), 'sec-fetch-site': 'same-origin' }
   expect((await send(`${url}/api/people`, own)).status).toBe(200)
