@@ -54,7 +54,7 @@ export type Pipeline = {
   /** Measures how late upstream is, by what the writer has counted. To be called every few seconds. */
   readonly refreshSettleTimes: () => Promise<void>
   /** Learns what of upstream's novelties is settled, and returns what is to be reported. To be called every few seconds. */
-  readonly refreshDrift: DriftWatch['refresh']
+  refreshDrift(): ReturnType<DriftWatch['refresh']>
   readonly upstream: Upstream
   readonly rateLimiter: Pick<RateLimiter, 'state'>
   readonly engine: QueueEngine
@@ -144,7 +144,13 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   }
   const liveWorkers = createLiveWorkers({ pool })
   const parts = { tokenKeys, pool, clock, rateLimiter, engine, queue, upstream, writer, context }
-  return { ...stores, ...parts, liveWorkers, refreshSettleTimes: refreshSettle, refreshDrift: drift.refresh }
+  return {
+    ...stores,
+    ...parts,
+    liveWorkers,
+    refreshSettleTimes: refreshSettle,
+    refreshDrift: () => drift.refresh(clock.now()),
+  }
 }
 
 async function openWarehouse(

@@ -25,7 +25,7 @@ export type DriftWatch = ReadingExaminer & {
    * Learns what was accepted and what is counted enough, writes down what was seen of it, and reports what has come to be found in the
    * records of enough people. Each thing is returned once, to one process of the fleet.
    */
-  refresh(): Promise<readonly DriftName[]>
+  refresh(nowMs: number): Promise<readonly DriftName[]>
   /** Notes an error of upstream in another form. It has no rows whose commit could count it: the next refresh does. */
   noteError(stream: PulledStream, externalId: string, names: string): void
 }
@@ -66,10 +66,10 @@ export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
       if (count > 0 || errors.size < ERRORS_MAX)
         errors.set(key, { externalId, misfit: { ...misfit, stream: stream.name }, count: count + 1 })
     },
-    async refresh() {
+    async refresh(nowMs) {
       const odd = [...errors.values()]
       errors = new Map()
-      if (odd.length > 0) await writeErrors(pool, odd)
+      if (odd.length > 0) await writeErrors(pool, odd, nowMs)
       const noted = [...seen.values()]
       seen.clear()
       if (noted.length > 0) await writeSeen(pool, noted)
@@ -130,7 +130,7 @@ type CountedMisfit = DriftName & {
   readonly seenAtMs: number
 }
 
-async function writeErrors(pool: Pool, odd: readonly OddErrors[]): Promise<void> {
+async function writeErrors(pool: Pool, odd: readonly OddErrors[], seenAtMs: number): Promise<void> {
   const { rows } = await pool.query<{ id: string; externalId: string }>(
     'select id::text as id, external_id as "externalId" from vitalsync.profiles where external_id = any($1)',
     [odd.map(({ externalId }) => externalId)],
@@ -138,7 +138,7 @@ async function writeErrors(pool: Pool, odd: readonly OddErrors[]): Promise<void>
   const ids = new Map(rows.map(({ id, externalId }) => [externalId, id]))
   const counted = odd.flatMap(({ externalId, misfit, count }) => {
     const profileId = ids.get(externalId)
-    return profileId ? [{ ...misfit, profileId, records: count, localDate: undefined, seenAtMs: Date.now() }] : []
+    return profileId ? [{ ...misfit, profileId, records: count, localDate: undefined, seenAtMs }] : []
   })
   // In one order, so that two processes cannot wait for one another.
   const places = counted.toSorted((place, next) =>
