@@ -1,7 +1,7 @@
-import { pulledStreams } from '../../../config/streams.ts'
 import { formatMinute, formatNumber } from '../../base/text/readable.ts'
+import { quarantineOf } from '../../operations/open-quarantine.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
-import { createQuarantine, type QuarantineFilter } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
+import type { QuarantineFilter } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { formatTable } from '../terminal/table.ts'
 import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
@@ -13,7 +13,7 @@ export async function listQuarantine(
   const { terminal } = context
   const found = await readWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
-    return createQuarantine({ pool, streams: pulledStreams }).list(filter, limit)
+    return quarantineOf(pool).list(filter, limit)
   })
   if (terminal.json) for (const { profileId: _, ...record } of found) terminal.printJson('quarantine list', record)
   else if (found.length === 0) terminal.print('Quarantine is empty.')
@@ -36,7 +36,7 @@ export async function listQuarantine(
 /** Prints the content of a record. No other command and no log does. */
 export async function showQuarantined(context: CommandContext, { id }: { id: string }): Promise<number> {
   const { terminal } = context
-  const found = await readWarehouse(context, (pool) => createQuarantine({ pool, streams: pulledStreams }).show(id))
+  const found = await readWarehouse(context, (pool) => quarantineOf(pool).show(id))
   if (!found) throw unknownIdProblem('quarantined record', 'vitalsync quarantine list')
   const { profileId: _, ...shown } = found
   if (terminal.json) terminal.printJson('quarantine show', shown)
@@ -59,7 +59,7 @@ export async function replayQuarantine(context: CommandContext, filter: Quaranti
   const { terminal } = context
   const replayed = await withWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
-    return createQuarantine({ pool, streams: pulledStreams }).replay(filter)
+    return quarantineOf(pool).replay(filter)
   })
   if (terminal.json) terminal.printJson('quarantine replay', replayed)
   else {
@@ -85,7 +85,7 @@ export async function discardQuarantined(context: CommandContext, filter: Quaran
   const { terminal } = context
   const discarded = await withWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
-    return createQuarantine({ pool, streams: pulledStreams }).discard(filter)
+    return quarantineOf(pool).discard(filter)
   })
   if (terminal.json) terminal.printJson('quarantine discard', { discarded })
   else if (discarded === 0 && !filter.ids) terminal.print(NOTHING_TO_DO)

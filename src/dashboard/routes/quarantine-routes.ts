@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { pulledStreams, pushedStreams } from '../../../config/streams.ts'
 import { UnknownId, UsageProblem } from '../../base/errors.ts'
-import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
-import { createQuarantine } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
+import { quarantineOf } from '../../operations/open-quarantine.ts'
 import { causePageKey, readQuarantineGroups } from '../../pipeline/warehouse/reports/cause-groups.ts'
 import {
   type DashboardContext,
@@ -30,8 +29,6 @@ const filterOf = (chosen: z.output<typeof choice>) => ('all' in chosen ? {} : ch
 export type QuarantineGroupsAnswer = Awaited<ReturnType<typeof readQuarantineGroups>>
 export type QuarantineAnswer = Awaited<ReturnType<typeof listPage>>
 export type QuarantinedAnswer = Awaited<ReturnType<typeof showRecord>>
-
-const quarantineOf = (pool: Pool) => createQuarantine({ pool, streams: pulledStreams })
 
 /** A page of the records of one cause, the newest first. `nextBefore` continues it; null: it was the last. */
 async function listPage(

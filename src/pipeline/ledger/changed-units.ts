@@ -19,18 +19,21 @@ export function judgeUnits(
     /** Upstream said that nothing has changed: there are no days. */
     readonly unchanged: boolean
     readonly isOvertaken: boolean
+    /** Records of the window are missing: the reading raises suspicion, and neither confirms nor ends one. */
+    readonly isPartial: boolean
     readonly days: ReadonlyArray<Omit<UnitDoubt, 'readings'>>
   },
   before: readonly UnitDoubt[],
   isAccepted: (unit: string) => boolean,
 ): { readonly doubts: readonly UnitDoubt[]; readonly suspicious: readonly Span[] } {
-  const { window, unchanged, isOvertaken, days } = reading
+  const { window, unchanged, isOvertaken, isPartial, days } = reading
   const open = before.filter(({ units }) => !units.every(isAccepted))
   const dayOf = new Map(days.map((day) => [day.startMs, day]))
   const isWithin = ({ startMs, endMs }: Span) => startMs >= window.startMs && endMs <= window.endMs
   const readAgain = open.flatMap((doubt): UnitDoubt[] => {
     if (isOvertaken || !overlaps(doubt, window)) return [doubt]
     const day = dayOf.get(doubt.startMs)
+    if (isPartial && (day?.units ?? []).every((unit) => doubt.units.includes(unit))) return [doubt]
     if (!unchanged && day === undefined) return isWithin(doubt) ? [] : [doubt]
     const isSame = day === undefined || day.units.join('\n') === doubt.units.join('\n')
     if (!isSame) return []

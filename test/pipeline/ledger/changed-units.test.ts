@@ -11,7 +11,12 @@ const judged = (
   given: Given,
   before: readonly UnitDoubt[] = [],
   isAccepted: (unit: string) => boolean = nothingAccepted,
-) => judgeUnits({ window: span(0, 10), unchanged: false, isOvertaken: false, days: [], ...given }, before, isAccepted)
+) =>
+  judgeUnits(
+    { window: span(0, 10), unchanged: false, isOvertaken: false, isPartial: false, days: [], ...given },
+    before,
+    isAccepted,
+  )
 
 const day = { ...span(4, 5), units: pounds }
 const doubt = (readings: number) => ({ ...day, readings })
@@ -42,6 +47,18 @@ test('a reading beside the day, or one that a newer overlaps, changes nothing', 
   expect(judged({ isOvertaken: true }, [doubt(2)])).toEqual({ doubts: [doubt(2)], suspicious: [doubt(2)] })
   // Only a part of the day lies in the window: its records need not.
   expect(judged({ window: { startMs: 4.5 * DAY, endMs: 10 * DAY } }, [doubt(2)]).doubts).toEqual([doubt(2)])
+})
+
+test('a reading of a part of the records raises suspicion, and neither confirms nor ends one', () => {
+  const isPartial = true
+  expect(judged({ isPartial, days: [day] })).toEqual({ doubts: [doubt(1)], suspicious: [doubt(1)] })
+  expect(judged({ isPartial, days: [day] }, [doubt(2)]).doubts).toEqual([doubt(2)])
+  expect(judged({ isPartial }, [doubt(2)]).doubts).toEqual([doubt(2)])
+  const both = { ...doubt(4), units: [...pounds, 'unit height in ft, not m'] }
+  expect(judged({ isPartial, days: [day] }, [both])).toEqual({ doubts: [both], suspicious: [] })
+  expect(judged({ isPartial, days: [{ ...day, units: both.units }] }, [doubt(4)]).doubts).toEqual([
+    { ...both, readings: 1 },
+  ])
 })
 
 test('a day all of whose units are accepted is not suspicious', () => {

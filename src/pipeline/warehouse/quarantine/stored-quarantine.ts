@@ -1,9 +1,11 @@
 import type { Span } from '../../../base/time/spans.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
+import { lockLedgerRows, profileStreamKey } from '../ledger/ledger-rows.ts'
 import { drawParcelIds } from '../outbox/stored-parcels.ts'
 import { isDataException } from '../postgres/sql-errors.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
 import { type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import type { ReadingExaminer } from '../readings/reading-drift.ts'
 import { toRecordRows } from '../readings/record-rows.ts'
 import { type QuarantinedPull, storeFitting } from './store-fitting.ts'
 
@@ -73,7 +75,14 @@ const valuesOf = ({ ids, stream, direction, profile, cause, beforeId }: Quaranti
 
 const ROWS_AT_ONCE = 500
 
-export function createQuarantine(options: { pool: Pool; streams: readonly PulledStream[] }): Quarantine {
+type QuarantineOptions = {
+  readonly pool: Pool
+  readonly streams: readonly PulledStream[]
+  /** Called by a replay, for the comparison of the records that it stores. */
+  openExaminer(): Promise<ReadingExaminer>
+}
+
+export function createQuarantine(options: QuarantineOptions): Quarantine {
   const { pool, streams } = options
   return {
     async list(filter, limit) {
@@ -99,8 +108,11 @@ export function createQuarantine(options: { pool: Pool; streams: readonly Pulled
     },
     async replay(filter) {
       const replayed: ReplayedCounts = { pushed: 0, stored: 0, reread: 0 }
+      const examiner = await options.openExaminer()
       for await (const chosen of takeChosen(pool, filter)) {
-        const { pushed, stored, reread } = await transaction(pool, (tx) => replayRows(tx, streams, chosen))
+        const { pushed, stored, reread } = await transaction(pool, (tx) =>
+          replayRows(tx, { streams, examiner }, chosen),
+        )
         replayed.pushed += pushed
         replayed.stored += stored
         replayed.reread += reread
@@ -119,7 +131,7 @@ export function createQuarantine(options: { pool: Pool; streams: readonly Pulled
 async function* takeChosen(pool: Pool, filter: QuarantineFilter): AsyncGenerator<ChosenRow[]> {
   for (;;) {
     const { rows } = await pool.query<ChosenRow>(
-      `select q.id, q.profile_id as "profileId" ${from} where ${where} order by q.profile_id, q.id limit ${ROWS_AT_ONCE}`,
+      `select q.id, q.profile_id as "profileId", q.stream ${from} where ${where} order by q.profile_id, q.id limit ${ROWS_AT_ONCE}`,
       valuesOf(filter),
     )
     yield* pool.division.split(rows, ({ profileId }) => profileId)
@@ -137,20 +149,22 @@ async function deleteRows(db: Pool | Tx, chosen: readonly ChosenRow[]): Promise<
 
 const profileIdsOf = (chosen: readonly ChosenRow[]) => [...new Set(chosen.map(({ profileId }) => profileId))]
 
-type QuarantineRow = QuarantinedPull & { readonly direction: 'push' | 'pull' }
+type QuarantineRow = QuarantinedPull & { readonly direction: 'push' | 'pull'; readonly now_ms: number }
 
-type ChosenRow = { readonly id: string; readonly profileId: string }
+type ChosenRow = { readonly id: string; readonly profileId: string; readonly stream: string }
 
+/** The ledger is locked before the quarantine, as a reading locks them. */
 async function replayRows(
   tx: Tx,
-  streams: readonly PulledStream[],
+  { streams, examiner }: { readonly streams: readonly PulledStream[]; readonly examiner: ReadingExaminer },
   chosen: readonly ChosenRow[],
 ): Promise<ReplayedCounts> {
   const profileIds = profileIdsOf(chosen)
+  const ledger = await lockLedger(tx, streams, chosen)
   const { rows } = await tx.query<QuarantineRow>(
     `select q.id, q.profile_id, q.stream, q.direction, q.body,
        ${epochMsSql('lower(q.span)')} as read_from, ${epochMsSql('upper(q.span)')} as read_to,
-       ${epochMsSql('q.last_seen_at')} as seen_at
+       ${epochMsSql('q.last_seen_at')} as seen_at, ${epochMsSql('statement_timestamp()')} as now_ms
      from vitalsync.quarantine q where q.id = any($1) and q.profile_id = any($2)
      order by q.profile_id, q.id for update of q`,
     [chosen.map(({ id }) => id), profileIds],
@@ -158,7 +172,8 @@ async function replayRows(
   const { push = [], pull = [] } = Object.groupBy(rows, ({ direction }) => direction)
   if (push.length > 0) await returnToOutbox(tx, push)
   await tx.query('savepoint fitting')
-  const stored = await storeFitting(tx, streams, pull).catch(async (error: unknown) => {
+  const fitting = { streams, examiner, ledger, nowMs: rows[0]?.now_ms ?? 0 }
+  const stored = await storeFitting(tx, pull, fitting).catch(async (error: unknown) => {
     if (!isDataException(error)) throw error
     await tx.query('rollback to savepoint fitting')
     return new Set<string>() // Postgres still refuses one of them: upstream is asked, and the writer finds which
@@ -172,6 +187,18 @@ async function replayRows(
   await tx.query('update vitalsync.profiles set due_at = statement_timestamp() where id = any($1)', [profileIds])
   return { pushed: push.length, stored: stored.size, reread: asked.length }
 }
+
+async function lockLedger(tx: Tx, streams: readonly PulledStream[], chosen: readonly ChosenRow[]) {
+  const named = chosen.flatMap(({ profileId, stream: name }) => {
+    const stream = streams.find((known) => known.name === name)
+    return stream ? { profileId, stream, window: NO_WINDOW } : []
+  })
+  const once = new Map(named.map((row) => [profileStreamKey(row), row]))
+  return lockLedgerRows(tx, [...once.values()], '')
+}
+
+/** The covered spans of the rows are not needed. */
+const NO_WINDOW: Span = { startMs: 0, endMs: 0 }
 
 /**
  * Each item becomes a parcel of its own, unless the item came in again meanwhile: then the newer form counts. Imports into

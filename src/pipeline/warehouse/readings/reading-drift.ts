@@ -27,11 +27,11 @@ const pages: Misfit = { what: 'pages', path: '', detail: '' }
 export function driftOf(
   { stream, records, invalid, isPartial }: Reading,
   { rows, unusable }: { readonly rows: readonly RecordRow[]; readonly unusable: number },
-  { examinerOf, isSettled }: ReadingExaminer,
+  readingExaminer: ReadingExaminer,
 ): ReadingDrift {
-  const examiner = examinerOf(stream)
+  const examiner = readingExaminer.examinerOf(stream)
   if (examiner === undefined) return NO_DRIFT
-  const isNew = (misfit: Misfit) => !isSettled(stream, misfit)
+  const isNew = (misfit: Misfit) => !readingExaminer.isSettled(stream, misfit)
   const odd = invalid
     .slice(0, INVALID_MAX)
     .map(({ raw }) => jsonOrUndefined(raw))
@@ -46,26 +46,39 @@ export function driftOf(
   const isUnordered = !isNewestFirst(rows)
   const repeated = records.length - rows.length - unusable
   if (!showsNew && !isUnordered && repeated === 0 && !isPartial) return NO_DRIFT
+  const found = showsNew
+    ? driftOfRecords(stream, [...records.map(({ fields }) => fields), ...odd], readingExaminer)
+    : NO_DRIFT
+  const ofAnswer = [
+    ...(isUnordered ? [{ misfit: order, records: rows.length, localDate: undefined }] : []),
+    ...(repeated > 0 ? [{ misfit: duplicates, records: repeated, localDate: undefined }] : []),
+    ...(isPartial ? [{ misfit: pages, records: records.length, localDate: undefined }] : []),
+  ]
+  return { ...found, misfits: [...found.misfits, ...ofAnswer.filter(({ misfit }) => isNew(misfit))] }
+}
+
+/** How these records differ, each examined whole. */
+export function driftOfRecords(
+  stream: PulledStream,
+  records: readonly Fields[],
+  { examinerOf, isSettled }: ReadingExaminer,
+): ReadingDrift {
+  const examiner = examinerOf(stream)
+  if (examiner === undefined) return NO_DRIFT
   const tally = new Map<Misfit, FoundMisfit>()
-  const add = (misfit: Misfit, count: number, fields?: Fields) => {
-    const { records = 0, localDate = fields && localDateTextOf(stream, fields) } = tally.get(misfit) ?? {}
-    tally.set(misfit, { misfit, records: records + count, localDate })
-  }
   const days = new Map<number, DayInOtherUnit>()
-  if (showsNew) {
-    for (const fields of [...records.map((record) => record.fields), ...odd]) {
-      const misfits = examiner.examine(fields)
-      for (const misfit of misfits) add(misfit, 1, fields)
-      addUnits(days, stream, fields, misfits)
+  for (const fields of records) {
+    const misfits = examiner.examine(fields)
+    for (const misfit of misfits) {
+      const { records: before, localDate } = tally.get(misfit) ?? {
+        records: 0,
+        localDate: localDateTextOf(stream, fields),
+      }
+      tally.set(misfit, { misfit, records: before + 1, localDate })
     }
+    addUnits(days, stream, fields, misfits)
   }
-  if (isUnordered) add(order, rows.length)
-  if (repeated > 0) add(duplicates, repeated)
-  if (isPartial) add(pages, records.length)
-  return {
-    misfits: [...tally.values()].filter(({ misfit }) => isNew(misfit)),
-    days: [...days.values()],
-  }
+  return { misfits: [...tally.values()].filter(({ misfit }) => !isSettled(stream, misfit)), days: [...days.values()] }
 }
 
 function isNewestFirst(rows: readonly RecordRow[]): boolean {

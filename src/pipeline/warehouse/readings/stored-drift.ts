@@ -200,7 +200,7 @@ export async function resolveUnits(
   const judged = doubted.map(({ reading, before }) => {
     const { window, unchanged, newer, isPartial = false, stream, drift } = reading
     const isAccepted = (unit: string) => accepted.has(`${stream.name} ${unit}`)
-    const readUnits = { window, unchanged, isOvertaken: newer.length > 0 || isPartial, days: drift.days }
+    const readUnits = { window, unchanged, isOvertaken: newer.length > 0, isPartial, days: drift.days }
     return { reading, ...judgeUnits(readUnits, before, isAccepted) }
   })
   await writeUnitDoubts(

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
+import { quarantineOf } from '../../../../src/operations/open-quarantine.ts'
 import { itemsOf, type OutboxItem, type Parcel } from '../../../../src/pipeline/transfer/parcel.ts'
 import { openRehearsal } from '../../../../src/pipeline/warehouse/outbox/rehearsal.ts'
-import { createQuarantine } from '../../../../src/pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { soon } from '../../../support/fixtures.ts'
 import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
@@ -260,7 +260,7 @@ test('an item that upstream refuses is in quarantine with its reason, once, and 
 
   // An item that came in again is not overtaken by its former form.
   await outbox.add([log(ada, 'b', 3, { value: 7 })])
-  await createQuarantine({ pool, streams: [] }).replay({ direction: 'push' })
+  await quarantineOf(pool).replay({ direction: 'push' })
   const texts = [log(ada, 'a', 2), log(ada, 'b', 3, { value: 7 }), log(ada, 'c', 4)].map(({ body }) => body)
   expect((await textsOf({ warehouse, profileId: ada })).sort()).toEqual(texts.sort())
   await outbox.add([log(ada, 'a', 2, { value: 8 })])
@@ -282,7 +282,7 @@ test('items that are refused again say so in their row, with the newest reason, 
   }
 
   await refuse('too heavy')
-  await createQuarantine({ pool, streams: [] }).replay({ direction: 'push' })
+  await quarantineOf(pool).replay({ direction: 'push' })
   await rows(
     `insert into vitalsync.quarantine
     (profile_id, stream, direction, digest, path, reason, body, mode, start_at, end_at, first_seen_at, last_seen_at)
@@ -333,7 +333,7 @@ test('a replay adds no second copy of an item that came in again meanwhile', asy
   await outbox.add([log(ada, 'a', 2, { value: 7 })])
   await outbox.add([log(ada, 'a', 2)])
 
-  await createQuarantine({ pool, streams: [] }).replay({ direction: 'push' })
+  await quarantineOf(pool).replay({ direction: 'push' })
 
   expect(await textsOf({ warehouse, profileId: ada })).toEqual([log(ada, 'a', 2).body])
 })

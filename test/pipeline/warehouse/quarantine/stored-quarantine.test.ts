@@ -1,14 +1,13 @@
 import { expect } from 'vitest'
-import { pulledStreams } from '../../../../config/streams.ts'
 import { DAY, SECOND } from '../../../../src/base/time/units.ts'
+import { quarantineOf } from '../../../../src/operations/open-quarantine.ts'
 import { findGaps } from '../../../../src/pipeline/ledger/coverage-gaps.ts'
 import type { Reading } from '../../../../src/pipeline/transfer/reading.ts'
-import { createQuarantine } from '../../../../src/pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { causePageKey, readQuarantineGroups } from '../../../../src/pipeline/warehouse/reports/cause-groups.ts'
 import { readKnownCoverage } from '../../../../src/pipeline/warehouse/reports/coverage-report.ts'
 import { compareWithStored } from '../../../../src/pipeline/warehouse/verification/compare-records.ts'
 import { scores } from '../../../support/stream-by-name.ts'
-import { test as base, march, marchMs, scoreRecord, scoresReading } from '../../../support/test-warehouse.ts'
+import { test as base, connect, march, marchMs, scoreRecord, scoresReading } from '../../../support/test-warehouse.ts'
 
 const invalidOf = (raw: object) => ({ path: 'value', reason: 'Invalid input', raw: JSON.stringify(raw) })
 const dated = invalidOf({ scoreDateTime: march(2), value: 'high' })
@@ -63,7 +62,7 @@ test('after a replay gaps and days say that the span is read again, not that not
     warehouse.rows(`select state from warehouse.days where local_date = '2026-03-03' and stream = 'scores'`)
   expect(await gaps()).toEqual([])
 
-  const replayed = await createQuarantine({ pool, streams: pulledStreams }).replay({})
+  const replayed = await quarantineOf(pool).replay({})
 
   expect(replayed).toEqual({ pushed: 0, stored: 0, reread: 2 })
   expect((await gaps()).map(({ reason }) => reason)).toEqual(['waiting'])
@@ -78,7 +77,7 @@ test('every record counts for its cause, whose records come in pages by key and 
 }) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
   const { pool, rows } = warehouse
-  const quarantine = createQuarantine({ pool, streams: pulledStreams })
+  const quarantine = quarantineOf(pool)
   const add = (profileId: string, reason: string, count: number) =>
     rows(
       `insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
@@ -167,7 +166,7 @@ test('a record of a time that no sweep reads for long is quarantined, and a repl
   const covered = { ...reading, externalId: 'ada' }
   expect(await compareWithStored(pool, covered, reading)).toEqual({ records: 2, unreadable: 2, differences: [] })
 
-  await createQuarantine({ pool, streams: pulledStreams }).replay({})
+  await quarantineOf(pool).replay({})
   expect(await warehouse.covered(ada, 'scores')).toBe('{}')
   // In a window that lies in the future a record may do so too.
   const window = { startMs: sentAtMs, endMs: sentAtMs + 365 * DAY }
@@ -192,7 +191,7 @@ test('a record that fits by the present rules is stored by a replay, with no req
   const [fits, clash] = [refused(3, 0.5), refused(2, 0.4)]
   await story.read({ invalid: [fits, clash, undated] })
   const [before, stored] = [await covered(), await bodies()]
-  const quarantine = createQuarantine({ pool, streams: pulledStreams })
+  const quarantine = quarantineOf(pool)
 
   const listed = await warehouse.rows('select id::text as id from vitalsync.quarantine where body = $1', [fits.raw])
   const ids = listed.map(({ id }) => String(id))
@@ -204,4 +203,48 @@ test('a record that fits by the present rules is stored by a replay, with no req
   const asked = { pushed: 0, stored: 0, reread: 2 }
   expect(await quarantine.replay({}), 'of one another form is stored, one still does not fit').toEqual(asked)
   expect(await bodies()).toHaveLength(stored.length + 1)
+})
+
+test('a record in another unit that a replay stores is counted, and its day is suspicious until it is read again', async ({
+  story,
+  warehouse,
+}) => {
+  const { pool, rows } = warehouse
+  const inUnit = (day: number, unit: string) => invalidOf(scoreRecord({ scoreDateTime: march(day), unit }))
+  await story.read({ invalid: [inUnit(3, 'percent'), inUnit(4, 'index'), inUnit(2, 'percent')] })
+  const stateOf = (day: number) =>
+    rows(`select state, settled, reason from warehouse.days where local_date = $1 and stream = 'scores'`, [
+      march(day).slice(0, 10),
+    ])
+
+  expect(await quarantineOf(pool).replay({})).toMatchObject({ stored: 2 })
+
+  expect(await stateOf(3)).toEqual([{ state: 'data', settled: false, reason: expect.stringMatching(/^suspicious: /) }])
+  expect(await stateOf(4)).toEqual([{ state: 'data', settled: false, reason: 'it may still change' }])
+  expect(
+    await rows(`select what, detail, records, local_date::text from vitalsync.drift_people where what = 'unit'`),
+  ).toEqual([{ what: 'unit', detail: 'sleep in percent, not index', records: 1, local_date: '2026-03-03' }])
+})
+
+test('a replay that waits for a reading holds nothing that the reading needs', async ({
+  story,
+  warehouse,
+  warehouseUrl,
+}) => {
+  const reading = await connect(warehouseUrl)
+  await reading.query('begin')
+  await reading.query('select from vitalsync.ledger where profile_id = $1 for update', [story.ada])
+  const replaying = quarantineOf(warehouse.pool).replay({})
+  await expect
+    .poll(() =>
+      warehouse.rows(`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
+    )
+    .toHaveLength(1)
+
+  await reading.query('select from vitalsync.quarantine for update nowait')
+  await reading.query('delete from vitalsync.quarantine where body = $1', [undated.raw])
+  await reading.query('commit')
+  await reading.end()
+
+  expect(await replaying).toEqual({ pushed: 0, stored: 0, reread: 1 })
 })
