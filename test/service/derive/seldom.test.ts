@@ -121,6 +121,13 @@ describe('stages', () => {
     // 400 × 0.9.
     expect(value([stage('unknown', '00:00', 400)], 'sleep_duration')).toBe('360')
   })
+  test('time awake is no sleep, though nothing else of the time in bed was recorded', () => {
+    const night = [stage('in_bed', '00:00', 480), stage('awake', '00:00', 80)]
+
+    // (480 − 80) × 0.9.
+    expect(value(night, 'sleep_duration')).toBe('360')
+    expect(value([stage('awake', '00:00', 480)], 'sleep_duration')).toBeUndefined()
+  })
   test('a sampled temperature is the mean of the night', () => {
     const samples = [34.4, 34.6].map((value, place) =>
       log('sleeping_wrist_temperature', at(`0${1 + place}:00`), [0, value]),

@@ -22,7 +22,7 @@ export type SleepCluster = {
   readonly hasStages: boolean
   readonly hasAwake: boolean
   readonly hasInBed: boolean
-  /** Only time in bed is known: all of it counts as asleep, and the figures derived from it are estimates. */
+  /** Only time in bed is known: all of it that is not time awake counts as asleep, and the figures derived from it are estimates. */
   readonly estimated: boolean
 }
 
@@ -35,6 +35,7 @@ const asleepStages: readonly SleepStage[] = ['rem', 'deep', 'light', 'sleeping']
 type InstrumentNight = {
   logs: readonly DataLog[]
   stages: (Span & { stage: SleepStage })[]
+  /** 3 with stages, 2 with mere sleep, 1 with mere time in bed, 0 with time awake alone. */
   quality: number
   asleepMs: number
 }
@@ -71,9 +72,11 @@ function clusterOf(logs: readonly DataLog[], { sourcePriority, lineage, day }: D
   const wakeDay = sleepDayOf((span.startMs + span.endMs) / 2, ending.endOffset)
   if (lineage && wakeDay === day) for (const night of nights) reportLineage(lineage, night, night === best)
   const kinds = new Set(best.stages.map(({ stage }) => stage))
-  const estimated = best.quality === 0
+  const estimated = best.quality === 1
   const inBed = union(best.stages.filter(({ stage }) => stage !== 'out_of_bed'))
-  const asleep = estimated ? inBed : union(best.stages.filter(({ stage }) => asleepStages.includes(stage)))
+  const asleep = union(
+    best.stages.filter(({ stage }) => (estimated ? stage === 'in_bed' : asleepStages.includes(stage))),
+  )
   return [
     {
       span,
@@ -82,7 +85,7 @@ function clusterOf(logs: readonly DataLog[], { sourcePriority, lineage, day }: D
       stages: best.stages,
       asleep,
       inBed,
-      hasStages: best.quality === 2,
+      hasStages: best.quality === 3,
       hasAwake: kinds.has('awake') || kinds.has('out_of_bed'),
       hasInBed: best.logs.some((log) => stageOf(log, parents) === 'in_bed'),
       estimated,
@@ -110,7 +113,8 @@ function nightByInstrument(logs: readonly DataLog[], parents: ReadonlySet<string
     0,
   )
   const staged = stages.some(({ stage }) => stage === 'rem' || stage === 'deep' || stage === 'light')
-  return { logs, stages, asleepMs, quality: staged ? 2 : asleepMs > 0 ? 1 : 0 }
+  const inBed = stages.some(({ stage }) => stage === 'in_bed')
+  return { logs, stages, asleepMs, quality: staged ? 3 : asleepMs > 0 ? 2 : inBed ? 1 : 0 }
 }
 
 /** A session that has stages as children is only the time in bed around them. */
