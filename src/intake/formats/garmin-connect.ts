@@ -3,7 +3,7 @@ import { declareFormat, endToEnd, type FieldRule, lasting, measure, session } fr
 import { restingRateOfDay } from './garmin-fit/fit-monitoring.ts'
 import { jsonRows, readJsonList, type SourceRow } from './small-files.ts'
 import { between, dayBetween, instantAt, lastingFrom, later, momentAt, utc, wallMsIn } from './source-times.ts'
-import { fieldsIn, isEmpty, listIn, numberIn, textIn } from './source-values.ts'
+import { fieldsIn, isAnyPositive, isEmpty, listIn, noSleepMeasured, numberIn, textIn } from './source-values.ts'
 
 /** Times named GMT are written without an offset. */
 const gmtIn = (value: unknown) => {
@@ -14,6 +14,7 @@ const gmtIn = (value: unknown) => {
 /** A day in both clocks: the difference is the offset. */
 function dayOf(row: SourceRow) {
   if (isEmpty(row['wellnessStartTimeGmt'])) return { leftOut: 'a day without measurements' }
+  if (row['includesWellnessData'] === false) return { leftOut: 'a day in which the watch was not worn' }
   const [gmtMs, localMs] = [wallMsIn(row['wellnessStartTimeGmt']), wallMsIn(row['wellnessStartTimeLocal'])]
   const lengthMs = numberIn(row['durationInMilliseconds'])
   const offsetMinutes = gmtMs === undefined || localMs === undefined ? undefined : (localMs - gmtMs) / MINUTE
@@ -46,9 +47,8 @@ function unmeasuredNight(row: SourceRow): string | undefined {
   if (confirmation === 'UNCONFIRMED') return 'a default window of sleep that nothing confirmed (UNCONFIRMED)'
   if (isManualNight(row)) return undefined
   const isStaged = sleepFields.some((name) => !isEmpty(row[name]))
-  if (isStaged ? sleepFields.some((name) => numberIn(row[name]) > 0) : confirmation.includes('CONFIRMED'))
-    return undefined
-  return 'a window of sleep in which no sleep was measured'
+  const isMeasured = isStaged ? isAnyPositive(row, sleepFields) : confirmation.includes('CONFIRMED')
+  return isMeasured ? undefined : noSleepMeasured.leftOut
 }
 
 const isList = (text: string, ...fields: readonly string[]): boolean =>
@@ -169,6 +169,10 @@ export const garminConnect = declareFormat({
       to: 'sleep_stage_in_bed',
       units: 'GMT',
       note: 'is marked as entered by hand',
+    },
+    {
+      from: 'UDSFile, a day without includesWellnessData',
+      note: 'its energy is an estimate of the body at rest',
     },
     {
       from: 'scores and plans',

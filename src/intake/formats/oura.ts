@@ -4,7 +4,17 @@ import type { FileHead } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { columnsIn, jsonRows, readTableRows, type SourceRow } from './small-files.ts'
 import { instantIn, instantsIn, lastingFrom, later, localDay, momentAt, wallMsIn } from './source-times.ts'
-import { faultOf, fieldsIn, isEmpty, lastingRecord, listIn, measuredRecord, numberIn, textIn } from './source-values.ts'
+import {
+  faultOf,
+  fieldsIn,
+  isEmpty,
+  lastingRecord,
+  listIn,
+  measuredRecord,
+  noSleepMeasured,
+  numberIn,
+  textIn,
+} from './source-values.ts'
 
 const origin = { source: 'Oura', deviceType: 'ring', recordingMethod: 'automatically_recorded' } as const
 
@@ -97,9 +107,12 @@ const documents: readonly Document[] = [
   {
     file: 'sleep',
     has: ['bedtime_start', 'bedtime_end', 'time_in_bed'],
-    when({ bedtime_start: start, bedtime_end: end, type }) {
+    when(row) {
+      const { bedtime_start: start, bedtime_end: end, type } = row
       if (type === 'deleted') return { leftOut: 'a night that was deleted' }
       if (type === 'rest') return { leftOut: 'a sleep that the person said was none' }
+      const isMeasured = phaseTexts.some(([name]) => /[123]/.test(textIn(row[name])))
+      if (!isMeasured && !(numberIn(row['total_sleep_duration']) > 0)) return noSleepMeasured
       return instantsIn(start, end) ?? 'a night without bedtime_start or bedtime_end'
     },
     fields: [
@@ -211,6 +224,7 @@ export const oura = declareFormat({
     },
   ],
   leftOut: [
+    { from: 'sleep without a phase of sleep or total_sleep_duration', note: 'no sleep was measured in it' },
     { from: 'sleep of type deleted or rest', note: 'the person said that it was none' },
     {
       from: 'daily_activity of a day with 24 hours of non_wear_time',

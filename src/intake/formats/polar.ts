@@ -4,7 +4,16 @@ import type { FileHead } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonRows, readJsonList, type SourceRow } from './small-files.ts'
 import { instantAt, instantsIn, lastingFrom, later, localDay, localFrom, wallMsIn } from './source-times.ts'
-import { faultOf, fieldsIn, isEmpty, lastingRecord, listIn, numberIn, textIn } from './source-values.ts'
+import {
+  faultOf,
+  fieldsIn,
+  isEmpty,
+  lastingRecord,
+  listIn,
+  noSleepMeasured,
+  numberIn,
+  textIn,
+} from './source-values.ts'
 
 const states: Readonly<Record<string, MeasureName>> = {
   WAKE: 'sleep_stage_awake',
@@ -42,6 +51,15 @@ const beatsIn = (value: unknown): readonly unknown[] | undefined => {
 }
 
 const hypnogramIn = (row: SourceRow) => fieldsIn(fieldsIn(row['sleepResult'])['hypnogram'])
+
+const asleepStates = Object.keys(states).filter((state) => state.includes('REM'))
+
+/** A night has its time asleep, and of newer watches its states. Time whose state is unknown was not measured. */
+const isAsleepIn = (row: SourceRow): boolean =>
+  durationIn(fieldsIn(row['evaluation'])['asleepDuration']) > 0 ||
+  listIn(hypnogramIn(row)['sleepStateChanges']).some((change) =>
+    asleepStates.includes(textIn(fieldsIn(change)['state'])),
+  )
 
 /** A state lasts until the next; a last one may lie beyond the night, and marks its end. */
 const stateChanges: FieldRule = {
@@ -113,6 +131,7 @@ export const polar = declareFormat({
       recognises: recognises(/^\s*\[/, /"night"\s*:/, /"(sleepResult|evaluation)"\s*:/),
       rows: readJsonList,
       when(row) {
+        if (!isAsleepIn(row)) return noSleepMeasured
         const { sleepStart, sleepEnd } = hypnogramIn(row)
         return instantsIn(sleepStart, sleepEnd) ?? 'a night without sleepStart or sleepEnd'
       },
@@ -161,6 +180,7 @@ export const polar = declareFormat({
   ],
   leftOut: [
     { from: 'training-session without a name of its sport', to: 'exercise_session_other', units: 'local' },
+    { from: 'sleep_result, a night without time asleep', note: 'no sleep was measured in it' },
     { from: 'activity-DATE, summary', note: 'sums of its samples' },
     { from: 'the samples of a training-session', note: '247ohr has the heart rate of the day' },
     {

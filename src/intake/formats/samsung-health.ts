@@ -2,7 +2,7 @@ import { MINUTE } from '../../base/time/units.ts'
 import { coded, declareFormat, type FileKind, lasting, measure, type RowDeclaration } from './declared-format.ts'
 import { type RowReader, type SourceRow, tableRows } from './small-files.ts'
 import { between, offsetMinutesIn, type RecordTime, wallMsIn } from './source-times.ts'
-import { isEmpty, textIn } from './source-values.ts'
+import { isEmpty, noSleepMeasured, numberIn, textIn } from './source-values.ts'
 
 /** `com.samsung.health.heart_rate.start_time` is `start_time`; a column that has its prefix counts before one without. */
 function plainRow(row: SourceRow): SourceRow {
@@ -33,7 +33,8 @@ const table = ({ file, frame, fields }: Pick<RowDeclaration, 'file' | 'frame' | 
   recognises: ({ text }) =>
     new RegExp(`^\\uFEFF?com\\.samsung\\.s?health\\.${file.replaceAll('.', '\\.')},`).test(text),
   rows: plainRows,
-  when({ start_time: startTime, end_time: endTime, time_offset: offset }) {
+  when({ start_time: startTime, end_time: endTime, time_offset: offset, sleep_duration: asleep }) {
+    if (numberIn(asleep) === 0) return noSleepMeasured
     const start = instantOf(startTime, offset)
     const end = isEmpty(endTime) ? start : instantOf(endTime, offset)
     return between(start, end) ?? 'a row whose start_time, end_time or time_offset is none'
@@ -50,6 +51,9 @@ const table = ({ file, frame, fields }: Pick<RowDeclaration, 'file' | 'frame' | 
 /** A heart rate of an hour is the mean of samples, which are in a file of their own. */
 const meanOrSample = (_row: SourceRow, { start, end }: RecordTime) =>
   end.atMs - start.atMs > MINUTE ? ({ periodicity: 'hourly', aggregation: 'avg' } as const) : {}
+
+/** A value that was typed in looks like one of a scale or a cuff in the export. */
+const measuredOrTyped = () => ({ recordingMethod: 'unknown' }) as const
 
 const inUtc = { of: ', UTC with an offset' }
 
@@ -80,12 +84,12 @@ export const samsungHealth = declareFormat({
     }),
     table({
       file: 'weight',
-      frame: meanOrSample,
+      frame: measuredOrTyped,
       fields: [measure('weight', 'weight', 'kg', inUtc), measure('body_fat', 'body_fat', 'percent', inUtc)],
     }),
     table({
       file: 'blood_pressure',
-      frame: meanOrSample,
+      frame: measuredOrTyped,
       fields: [
         measure('systolic', 'blood_pressure_systolic', 'mmHg', inUtc),
         measure('diastolic', 'blood_pressure_diastolic', 'mmHg', inUtc),
@@ -130,6 +134,7 @@ export const samsungHealth = declareFormat({
     }),
   ],
   leftOut: [
+    { from: 'sleep, a sleep_duration of 0', note: 'no sleep was measured in it' },
     {
       from: 'step_daily_trend, pedometer_day_summary, activity.day_summary',
       note: 'days’ sums of the step counts',

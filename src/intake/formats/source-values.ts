@@ -24,6 +24,13 @@ export const listIn = (value: unknown): readonly unknown[] => (Array.isArray(val
 export const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
 
+/** The outcome of a window of sleep whose record does not say that somebody slept in it. */
+export const noSleepMeasured = { leftOut: 'a window of sleep in which no sleep was measured' } as const
+
+/** Whether one of these fields has a number above 0. */
+export const isAnyPositive = (row: SourceRow, fields: readonly string[]): boolean =>
+  fields.some((name) => numberIn(row[name]) > 0)
+
 /** All of a draft that the records of a row share. */
 export type DraftFrame = Omit<LogDraft, 'dataType' | 'value'>
 

@@ -2,10 +2,12 @@ import { MINUTE } from '../../base/time/units.ts'
 import { declareFormat, endToEnd, lasting, measure, session } from './declared-format.ts'
 import { hasColumns, type SourceRow } from './small-files.ts'
 import { between, instantAt, momentAt, offsetMinutesIn, wallMsIn } from './source-times.ts'
-import { isEmpty } from './source-values.ts'
+import { isAnyPositive, isEmpty, noSleepMeasured } from './source-values.ts'
 
 /** A time of the clock on the wall, in the offset of the cycle. */
 const timeIn = (row: SourceRow, name: string) => instantAt(wallMsIn(row[name]), offsetMinutesIn(row['Cycle timezone']))
+
+const asleepFields = ['Light sleep duration (min)', 'Deep (SWS) duration (min)', 'REM duration (min)'] as const
 
 const atWaking = { note: 'at waking up' }
 
@@ -38,16 +40,16 @@ export const whoop = declareFormat({
     {
       file: 'sleeps.csv',
       recognises: hasColumns('Sleep onset', 'Wake onset', 'Nap'),
-      when: (row) =>
-        between(timeIn(row, 'Sleep onset'), timeIn(row, 'Wake onset')) ??
-        'Sleep onset, Wake onset or Cycle timezone: is none',
+      when(row) {
+        if (!isAnyPositive(row, ['Asleep duration (min)', ...asleepFields])) return noSleepMeasured
+        return (
+          between(timeIn(row, 'Sleep onset'), timeIn(row, 'Wake onset')) ??
+          'Sleep onset, Wake onset or Cycle timezone: is none'
+        )
+      },
       fields: [
         lasting('sleep_stage_in_bed', 'a sleep', 'from onset to wake onset'),
-        endToEnd(
-          ['Awake duration (min)', 'Light sleep duration (min)', 'Deep (SWS) duration (min)', 'REM duration (min)'],
-          'minutes',
-          MINUTE,
-        ),
+        endToEnd(['Awake duration (min)', ...asleepFields], 'minutes', MINUTE),
         measure('Respiratory rate (rpm)', 'respiratory_rate', 'breath/min', {
           note: 'one a sleep',
           aggregation: 'avg',
@@ -68,6 +70,7 @@ export const whoop = declareFormat({
       from: 'Energy burned (cal), Max HR, Average HR',
       note: 'sums and means of a cycle or a workout: no local day has them',
     },
+    { from: 'sleeps.csv, a sleep without minutes asleep', note: 'no sleep was measured in it' },
     { from: 'the sleep columns of physiological_cycles.csv', note: 'sleeps.csv has the same sleep' },
     {
       from: 'scores, strain, journal_entries.csv',

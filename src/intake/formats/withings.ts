@@ -4,7 +4,16 @@ import type { FileHead, HealthRecord, MappingRow } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import type { SourceRow } from './small-files.ts'
 import { instantIn, instantsIn, later, localFrom, wallMsIn } from './source-times.ts'
-import { type DraftFrame, faultOf, isEmpty, lastingRecord, measuredRecord, numberIn } from './source-values.ts'
+import {
+  type DraftFrame,
+  faultOf,
+  isAnyPositive,
+  isEmpty,
+  lastingRecord,
+  measuredRecord,
+  noSleepMeasured,
+  numberIn,
+} from './source-values.ts'
 import { readWithingsRows, withingsColumns, withingsExercise } from './withings-languages.ts'
 
 const tracker = { source: 'Withings', deviceType: 'watch', recordingMethod: 'automatically_recorded' } as const
@@ -95,7 +104,10 @@ export const withings = declareFormat({
       ...inEachUnit('Bone mass', 'bone_mass', masses),
       ...inEachUnit('Hydration', 'body_water_mass', masses),
     ]),
-    momentsIn('height.csv', inEachUnit('Height', 'height', ['m', 'cm'])),
+    {
+      ...momentsIn('height.csv', inEachUnit('Height', 'height', ['m', 'cm'])),
+      frame: () => ({ recordingMethod: 'manual_entry' }),
+    },
     {
       ...momentsIn(
         'bp.csv',
@@ -121,7 +133,7 @@ export const withings = declareFormat({
       file: 'sleep.csv',
       rows: readWithingsRows,
       recognises: hasEnglish('from', 'to', 'light (s)', 'deep (s)'),
-      when: fromTo,
+      when: (row) => (isAnyPositive(row, ['light (s)', 'deep (s)', 'rem (s)']) ? fromTo(row) : noSleepMeasured),
       fields: [lasting('sleep_stage_in_bed', '')],
     },
     rawFile('raw_tracker_sleep-state', stageRows, (place, { value, frame }) => {
@@ -139,6 +151,7 @@ export const withings = declareFormat({
   ],
   leftOut: [
     { from: 'aggregates_….csv', note: 'days’ sums of the raw files', files: /(^|\/)aggregates_[^/]*\.csv$/ },
+    { from: 'sleep.csv, a night without seconds of sleep', note: 'no sleep was measured in it' },
     { from: 'the stages and heart rates of sleep.csv', note: 'sums and means of the raw files' },
     {
       from: 'distances, heights, places, laps, snoring',

@@ -116,17 +116,26 @@ describe('sleep', () => {
     ])
   })
 
-  test('that the person entered is marked, and a window without levels is none', async () => {
+  test.each([[[]], [[level('00:00', 'unknown', 120)]], [[level('00:00', 'awake', 120)]]])(
+    'of a window without a level of sleep is none: %j',
+    async (levels) => {
+      const { logs, reports } = await importOne(nightOf(levels, [], { logType: 'auto_detected' }), berlin)
+
+      expect(logs).toEqual([])
+      expect(reports[0]?.leftOut).toEqual([{ reason: 'a window of sleep in which no sleep was measured', records: 1 }])
+    },
+  )
+
+  test('that the person entered is marked, with levels and without', async () => {
     const { logs } = await importOne(nightOf([level('00:00', 'asleep', 120)], [], { logType: 'manual' }), berlin)
-    const empty = await importOne(nightOf([], [], { logType: 'auto_detected' }), berlin)
+    const bare = await importOne(nightOf([], [], { logType: 'manual' }), berlin)
 
     expect(logs.map(({ dataType, recordingMethod }) => [dataType, recordingMethod])).toEqual([
       ['sleep_stage_in_bed', 'manual_entry'],
       ['sleep_stage_sleeping', 'manual_entry'],
     ])
-    expect([empty.logs, empty.reports[0]?.leftOut]).toEqual([
-      [],
-      [{ reason: 'a window of sleep in which no sleep was measured', records: 1 }],
+    expect(bare.logs.map(({ dataType, recordingMethod }) => [dataType, recordingMethod])).toEqual([
+      ['sleep_stage_in_bed', 'manual_entry'],
     ])
   })
 

@@ -94,6 +94,25 @@ test('a day is a local day, by its start in both clocks and its length, of 23 or
   ])
 })
 
+test('a day in which the watch was not worn has no energy, which would be an estimate', async () => {
+  const dayOf = (date: string, changed: object) => ({
+    calendarDate: date,
+    wellnessStartTimeGmt: `${date}T06:00:00.0`,
+    wellnessStartTimeLocal: `${date}T00:00:00.0`,
+    durationInMilliseconds: 86_400_000,
+    totalKilocalories: 1700,
+    ...changed,
+  })
+  const days = [
+    dayOf('2026-07-01', { includesWellnessData: true }),
+    dayOf('2026-07-02', { includesWellnessData: false }),
+  ]
+  const { logs, reports } = await importOne(json('UDSFile', days), options)
+
+  expect(brief(logs)).toEqual([['total_energy_burned', 1700, '2026-07-01T00:00:00-06:00', '23:59:59-06:00']])
+  expect(reports[0]?.leftOut).toEqual([{ reason: 'a day in which the watch was not worn', records: 1 }])
+})
+
 test('an activity is one by its own id, and its sums are no logs; a weight is in grams', async () => {
   const activity = {
     activityId: 7,

@@ -88,7 +88,14 @@ test('a day of activity runs from four to four; a nap has no resting heart rate;
         },
       ],
       sleep: [
-        { ...night, type: 'late_nap', hrv: null, sleep_phase_5_min: null, average_breath: null },
+        {
+          ...night,
+          type: 'late_nap',
+          hrv: null,
+          sleep_phase_5_min: null,
+          total_sleep_duration: 15_000,
+          average_breath: null,
+        },
         { ...night, id: 'f', type: 'deleted' },
         { ...night, id: 'g', type: 'rest' },
       ],
@@ -115,6 +122,17 @@ test('a day of activity runs from four to four; a nap has no resting heart rate;
     { reason: 'a day without saturation', records: 1 },
     { reason: 'a document with nothing for us', records: 1 },
   ])
+})
+
+test('a window in which the ring found no sleep is no night', async () => {
+  const windows = [
+    { ...night, sleep_phase_5_min: '4'.repeat(54), total_sleep_duration: 0 },
+    { ...night, sleep_phase_5_min: null },
+  ]
+  const { logs, rejects, reports } = await importOne(json({ data: windows }), options)
+
+  expect([...logs, ...rejects]).toEqual([])
+  expect(reports[0]?.leftOut).toEqual([{ reason: 'a window of sleep in which no sleep was measured', records: 2 }])
 })
 
 test('a night with an unknown phase is reported, and its other records are read', async () => {

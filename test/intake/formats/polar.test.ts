@@ -36,11 +36,13 @@ test('steps and heart rates are by the clock on the wall; the sums of the day be
   ])
 })
 
-const night = (...sleepStateChanges: Array<[offsetFromStart: string, state: string]>) =>
+type StateChange = [offsetFromStart: string, state: string]
+const night = (...sleepStateChanges: StateChange[]) => nightOf('PT1H50M', sleepStateChanges)
+const nightOf = (asleepDuration: string, sleepStateChanges: readonly StateChange[]) =>
   json('sleep_result', [
     {
       night: '2026-07-02',
-      evaluation: {},
+      evaluation: { asleepDuration },
       sleepResult: {
         hypnogram: {
           sleepStart: '2026-07-01T23:00:00.000+03:00',
@@ -112,6 +114,20 @@ test('a session is placed by its own offset, else by the zone, and is one by its
     ['exercise_session_other', 45, '2026-07-01T18:00:00+03:00'],
   ])
   expect(rejects.map(({ reason }) => reason)).toEqual(['a session whose offset is none'])
+})
+
+test('a night without any time asleep is left out', async () => {
+  const windows = await Promise.all(
+    [nightOf('PT0S', []), nightOf('', [['PT0S', 'UNKNOWN']]), nightOf('PT0S', [['PT0S', 'WAKE']])].map((file) =>
+      importOne(file, options),
+    ),
+  )
+
+  expect(windows.flatMap(({ logs, rejects }) => [...logs, ...rejects])).toEqual([])
+  expect(windows.flatMap(({ reports }) => reports[0]?.leftOut ?? [])).toEqual(
+    windows.map(() => ({ reason: 'a window of sleep in which no sleep was measured', records: 1 })),
+  )
+  expect((await importOne(nightOf('', [['PT0S', 'NONREM2']]), options)).logs).toHaveLength(2)
 })
 
 test('a night without states is a time in bed, and a state that is unknown stays unknown', async () => {

@@ -67,13 +67,31 @@ test('a night is one log and its stages are theirs; the days’ sums of steps ar
   expect(unread).toMatchObject([{ files: 1, isLeftOut: true }])
 })
 
-test('a night without stages is a time in bed, and no stage is made up', async () => {
+test('a night without stages is a time in bed, the bedtime that was set is none, and a night of no sleep is left out', async () => {
   const file = table(
     'shealth.sleep',
-    'com.samsung.health.sleep.start_time,com.samsung.health.sleep.end_time,com.samsung.health.sleep.time_offset,com.samsung.health.sleep.datauuid',
-    '2026-07-01 22:00:00.000,2026-07-02 05:12:00.000,UTC+0200,night,',
+    'com.samsung.health.sleep.start_time,com.samsung.health.sleep.end_time,com.samsung.health.sleep.time_offset,goal_bed_time,goal_wake_up_time,sleep_duration,com.samsung.health.sleep.datauuid',
+    '2026-07-01 22:00:00.000,2026-07-02 05:12:00.000,UTC+0200,2026-07-01 21:00:00.000,2026-07-02 04:00:00.000,,night,',
+    '2026-07-02 22:00:00.000,2026-07-03 05:12:00.000,UTC+0200,2026-07-02 21:00:00.000,2026-07-03 04:00:00.000,0,window,',
+  )
+  const { logs, reports } = await importOne(file, options)
+
+  expect(logs.map(({ dataType, value, startDateTime }) => [dataType, value, startDateTime])).toEqual([
+    ['sleep_stage_in_bed', 432, '2026-07-02T00:00:00+02:00'],
+  ])
+  expect(reports[0]?.leftOut).toEqual([{ reason: 'a window of sleep in which no sleep was measured', records: 1 }])
+})
+
+test('of a weight it is not known whether a scale or a person wrote it', async () => {
+  const file = table(
+    'health.weight',
+    'start_time,time_offset,weight,body_fat,datauuid',
+    '2026-07-01 06:00:00.000,UTC+0200,72.5,20,a,',
   )
   const { logs } = await importOne(file, options)
 
-  expect(logs.map(({ dataType, value }) => [dataType, value])).toEqual([['sleep_stage_in_bed', 432]])
+  expect(logs.map(({ value, recordingMethod }) => [value, recordingMethod])).toEqual([
+    [72.5, 'unknown'],
+    [20, 'unknown'],
+  ])
 })

@@ -64,7 +64,7 @@ test('a sleep has the minutes of its stages, laid end to end and said to be', as
 })
 
 test('every way of writing the zone is read, and a row without one is rejected', async () => {
-  const row = (zone: string) => `2026-03-01 23:10:00,,${zone},2026-03-01 23:10:00,2026-03-02 07:00:00,,,,,,,,,false`
+  const row = (zone: string) => `2026-03-01 23:10:00,,${zone},2026-03-01 23:10:00,2026-03-02 07:00:00,,,432,,,,,,false`
   const { logs, rejects } = await importOne(
     sleeps(row('UTC+05:30'), row('-05:00'), row('UTCZ'), row(''), row('Brisbane')),
     options,
@@ -75,4 +75,13 @@ test('every way of writing the zone is read, and a row without one is rejected',
     ['record 4', 'Sleep onset, Wake onset or Cycle timezone: is none'],
     ['record 5', 'Sleep onset, Wake onset or Cycle timezone: is none'],
   ])
+})
+
+test('a sleep that could not be measured has no minutes asleep, and is none', async () => {
+  const row = (minutes: string) =>
+    `2026-03-01 23:10:00,,UTCZ,2026-03-01 23:10:00,2026-03-02 07:00:00,,,${minutes},false`
+  const { logs, rejects, reports } = await importOne(sleeps(row(',,,,,'), row('0,470,0,0,0,470')), options)
+
+  expect([...logs, ...rejects]).toEqual([])
+  expect(reports[0]?.leftOut).toEqual([{ reason: 'a window of sleep in which no sleep was measured', records: 2 }])
 })

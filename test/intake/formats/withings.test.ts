@@ -55,6 +55,20 @@ test('raw files are read slice by slice; the days’ sums and the sums of a nigh
   expect(reports[0]?.leftOut).toEqual([{ reason: 'a slice with nothing in it', records: 1 }])
 })
 
+test('a night of no sleep is left out, and a height is one that the person entered', async () => {
+  const night = fileOf(
+    'sleep.csv',
+    'from,to,"light (s)","deep (s)","rem (s)","awake (s)","wake up"\n2026-07-01T00:00:00+02:00,2026-07-01T07:12:00+02:00,0,0,,25920,0\n',
+  )
+  const height = fileOf('height.csv', 'Date,"Height (m)",Comments\n"2026-07-01 08:15:00",1.7,\n')
+  const { logs, reports } = await importInto(new Map(), [night, height], options)
+
+  expect(logs.map(({ dataType, recordingMethod }) => [dataType, recordingMethod])).toEqual([['height', 'manual_entry']])
+  expect(reports.flatMap(({ leftOut }) => leftOut)).toEqual([
+    { reason: 'a window of sleep in which no sleep was measured', records: 1 },
+  ])
+})
+
 describe('in other languages', () => {
   const night = '2026-07-01T00:00:00+02:00,2026-07-01T01:30:00+02:00,3000,1800,0,600,1'
   const walk = '2026-07-01T08:00:00+02:00,2026-07-01T09:00:00+02:00,,,Europe/Berlin'

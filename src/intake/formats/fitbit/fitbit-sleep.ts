@@ -4,7 +4,7 @@ import { HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { HealthRecord, ReadOptions } from '../export-format.ts'
 import type { MeasureName } from '../measures.ts'
 import type { SourceRow } from '../small-files.ts'
-import { fieldsIn } from '../source-values.ts'
+import { fieldsIn, noSleepMeasured } from '../source-values.ts'
 
 type Level = Span & { readonly dataType: MeasureName | typeof UNMEASURED }
 
@@ -30,6 +30,8 @@ export const fitbitDevice = {
   recordingMethod: 'automatically_recorded',
 } as const
 
+const isAsleep = ({ dataType }: Level): boolean => dataType !== UNMEASURED && dataType !== 'sleep_stage_awake'
+
 /**
  * A night: the time in bed, and its levels. Short wakes are listed beside the levels and overlap them, so the levels
  * are cut where a short wake is: no minute counts twice. Only the start is placed by the clock on the wall; the rest is as
@@ -44,7 +46,7 @@ export function sleepRecords(night: SourceRow, place: string, { localInstant }: 
     return [{ place, fault: 'a night without times, or with a level that is not known', text: '' }]
   const { duration, logType } = night
   const isManual = logType === 'manual'
-  if (data.length === 0 && !isManual) return [{ place, leftOut: 'a window of sleep in which no sleep was measured' }]
+  if (!data.some(isAsleep) && !isManual) return [{ place, ...noSleepMeasured }]
   const lengthMs = typeof duration === 'number' && duration > 0 ? duration : endWallMs - startWallMs
   const elapsed = elapsedSince(startWallMs, data)
   const whole = { startMs: 0, endMs: lengthMs }

@@ -130,7 +130,7 @@ export const fitbit = declareFormat({
     ...takeoutEntities,
   ],
   leftOut: [
-    { from: 'sleep-DATE.json, a night without levels', note: 'no sleep was measured in it' },
+    { from: 'sleep-DATE.json, a night without a level of sleep', note: 'no sleep was measured in it' },
     { from: 'sleep-DATE.json, level unknown', note: 'not measured; the rest of its night counts' },
     ...takeoutLeftOut,
     {

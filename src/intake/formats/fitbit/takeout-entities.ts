@@ -2,7 +2,7 @@ import { type FieldRule, type FileKind, lasting, session } from '../declared-for
 import type { MeasureName } from '../measures.ts'
 import { hasColumns, type SourceRow } from '../small-files.ts'
 import { between, instantIn, offsetMinutesIn } from '../source-times.ts'
-import { isEmpty, lastingRecord, numberIn, textIn } from '../source-values.ts'
+import { isEmpty, lastingRecord, noSleepMeasured, numberIn, textIn } from '../source-values.ts'
 
 const stages: Readonly<Record<string, MeasureName>> = {
   AWAKE: 'sleep_stage_awake',
@@ -51,8 +51,7 @@ export const takeoutEntities: readonly FileKind[] = [
     file: 'UserSleeps_DATE.csv',
     recognises: hasColumns('sleep_id', 'sleep_start', 'sleep_end', 'start_utc_offset'),
     when(row) {
-      if (numberIn(row['minutes_asleep']) === 0 && row['data_source'] !== 'MANUAL')
-        return { leftOut: 'a window of sleep in which no sleep was measured' }
+      if (numberIn(row['minutes_asleep']) === 0 && row['data_source'] !== 'MANUAL') return noSleepMeasured
       const start = withOffset(row['sleep_start'], row['start_utc_offset'])
       return (
         between(start, withOffset(row['sleep_end'], row['end_utc_offset'])) ??
