@@ -27,6 +27,7 @@ const stateLetters: Readonly<Record<string, string>> = {
   n: 'never_read',
   r: 'refused',
   q: 'quarantined',
+  x: 'erased_upstream',
 }
 /** The words for the state of a day, and for the part that is missing of a day with data. */
 export const shownState = (state: string, part?: string): string =>

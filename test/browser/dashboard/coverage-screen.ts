@@ -134,3 +134,25 @@ test('a day with data and a record in quarantine shows both, on the map and on t
     await page.getByText('1 of its records did not fit: must be a number').waitFor()
   }
 })
+
+test('a day whose records upstream has no more is named so, on the map and in its legend', async ({ visit, world }) => {
+  const [person] = world.sandbox.people()
+  const name = person?.externalId ?? ''
+  const [day] = await world.rows(
+    `select local_date::text as date from warehouse.days where external_id = $1 and stream = 'scores' and state = 'data' order by 1 limit 1`,
+    [name],
+  )
+  const date = String(day?.['date'])
+  await world.rows(
+    `update vitalsync.scores s set gone_at = now() from vitalsync.profiles p
+     where p.id = s.profile_id and p.external_id = $1 and s.local_date = $2::date`,
+    [name, date],
+  )
+  const page = await visit(`/coverage?days=1&lastDay=${date}&search=${name}`)
+  const map = page.getByLabel(/^Coverage map/)
+
+  await expect.poll(() => coloursOfFirstRow(map, ['erased_upstream'])).toContain('erased_upstream')
+  await map.hover({ position: { x: 600, y: 30 } })
+  await page.getByText(`, ${date}: erased upstream`).waitFor()
+  await page.locator('.legend').getByText('erased upstream', { exact: true }).waitFor()
+})

@@ -275,7 +275,7 @@ test('each state of a day can be seen on its ground, light and dark', async ({ v
         })
       })
     })
-    expect(contrasts.map(({ length }) => length)).toEqual([1, 2, 2, 1, 1, 1, 1, 1, 1, 1])
+    expect(contrasts.map(({ length }) => length)).toEqual([1, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1])
     expect(Math.min(...contrasts.flat()), colorScheme).toBeGreaterThan(1.4)
   }
 })

@@ -25,6 +25,7 @@ const states = [
   ['never_read', 'never read'],
   ['refused', 'refused'],
   ['quarantined', 'quarantined'],
+  ['erased_upstream', 'erased upstream'],
 ] as const
 
 /** People and days: which data is there, and which is missing. */
