@@ -174,7 +174,7 @@ const causesByWords: ReadonlyArray<readonly [RegExp, ConnectionCause]> = [
   [/needs to be greater or equal than|too old/i, 'too-old'],
   [/Protocol error|Expected HTTP|unknown command|HPE_/i, 'wrong-kind'],
   [/self[- ]signed|certificate|altnames/i, 'certificate'],
-  [/no answer within|not answered for/i, 'silent'],
+  [/no answer within|not answered for|command timed out/i, 'silent'],
   [/due to lock timeout|deadlock detected/, 'locked'],
   [/due to statement timeout/, 'slow'],
   [/timeout|timed out/i, 'timeout'],

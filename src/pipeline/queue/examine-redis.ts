@@ -4,6 +4,7 @@ import { connectionFinding } from '../../base/connections/connection-problem.ts'
 import { clockFinding, type Finding } from '../../base/connections/finding.ts'
 import {
   connectRedis,
+  failFast,
   isRedisTooOld,
   lastErrorOf,
   parseRedisInfo,
@@ -15,7 +16,7 @@ const VARIABLE = 'QUEUE_URL'
 
 /** Examines every master of a single Redis or of a cluster. Changes nothing. */
 export async function examineRedis(subject: string, queueUrl: string): Promise<Finding[]> {
-  const redis = connectRedis(queueUrl, { maxRetriesPerRequest: 1 })
+  const redis = connectRedis(queueUrl, failFast)
   const lastError = lastErrorOf(redis)
   try {
     await withAnswerTimeout(redis.ping())

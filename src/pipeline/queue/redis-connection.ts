@@ -5,17 +5,22 @@ import { endsWithin } from '../../base/sleep.ts'
 import { firstAddress } from '../../base/text/readable.ts'
 import { SECOND } from '../../base/time/units.ts'
 
+const SILENCE_MAX_MS = 20 * SECOND
+
 /**
  * The limits after which a silent Redis is given up and the client reconnects. Workers block for at most ten
  * seconds (BullMQ's longest wait for a delayed job) before Redis answers that there is no job.
  */
-const silenceLimits = { connectTimeout: 5 * SECOND, socketTimeout: 20 * SECOND, keepAlive: 10 * SECOND }
+const silenceLimits = { connectTimeout: 5 * SECOND, socketTimeout: SILENCE_MAX_MS, keepAlive: 10 * SECOND }
 
-/** A producer must fail within a second when Redis is down; a worker reconnects until Redis is back. */
-export const failFast: RetryOptions = { maxRetriesPerRequest: 1 }
+/**
+ * A producer must fail within a second when Redis is down; a worker reconnects until Redis is back. `commandTimeout`: where
+ * a proxy still accepts connections for a Redis that is gone, the library never fails a command that was sent before.
+ */
+export const failFast: RetryOptions = { maxRetriesPerRequest: 1, commandTimeout: SILENCE_MAX_MS }
 export const reconnectForever: RetryOptions = { maxRetriesPerRequest: null }
 
-type RetryOptions = { maxRetriesPerRequest: number | null }
+type RetryOptions = { maxRetriesPerRequest: number | null; commandTimeout?: number }
 
 export function connectRedis(queueUrl: string, retries: RetryOptions): Redis | Cluster {
   const options = { ...silenceLimits, ...retries }
@@ -66,8 +71,9 @@ export function createRedisCheck(
   }
 }
 
-/** No node of a Redis, or of a cluster, is reached. */
-const lostWords = /max retries per request|^(Connection is closed|None of startup nodes|Failed to refresh slots)/
+/** No node of a Redis, or of a cluster, is reached, or none answers. */
+const lostWords =
+  /max retries per request|^(Command timed out|Connection is closed|None of startup nodes|Failed to refresh slots)/
 
 /** Whether a command's error is an outage of the queue's Redis. An error of our own scripts is none. */
 export function isRedisLost(error: unknown, queueUrl: string): boolean {
