@@ -43,11 +43,14 @@ test('on tables of a newer version that breaks this one, commands that only read
   await pool.query(`alter table vitalsync.profiles add column note text;
     insert into vitalsync.migrations (name, checksum) values ('9999-notes.breaking.sql', '')`)
   await pool.end()
-  const why = ['why', '--profile', 'ada', '--date', '2026-03-01', '--stream', 'scores']
   const sql = ['sql', 'select * from warehouse.days limit 1']
-  const lists = ['runs', 'gaps', 'failures list', 'quarantine list', 'profiles list'].map((words) => words.split(' '))
+  const why = 'why --profile ada --date 2026-03-01 --stream scores'
+  const lists = ['runs', 'gaps', 'failures list', 'quarantine list', 'drift list', 'columns list', 'profiles list']
+  const others = ['status', 'plan', 'explain settle', 'profiles show ada', 'export --stream scores --format csv']
 
-  for (const words of [['status'], why, sql, ...lists]) expect([words, await codeOf(words)]).toEqual([words, 0])
+  const reading = [sql, ...[why, ...lists, ...others].map((words) => words.split(' '))]
+  const codes = await Promise.all(reading.map(async (words) => [words, await codeOf(words)]))
+  expect(codes).toEqual(reading.map((words) => [words, 0]))
   for (const words of [['sync'], ['profiles', 'add', 'bob'], ['migrate']])
     expect([words, await codeOf(words)]).toEqual([words, 2])
 })

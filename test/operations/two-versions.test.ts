@@ -38,7 +38,13 @@ for (const engine of queueKinds) {
       line.rows('select kind, form, state, enqueued::int, done::int, failed::int from vitalsync.runs order by id')
     const all = { kind: 'sync', enqueued: names.length, done: names.length, failed: 0, state: 'done' }
     await line.addProfiles(...names)
-    for (const name of names) peer.give(name, 'scores', [scoreOf(9, 0.4)])
+    peer.tags = true
+    const give = (value: number) => {
+      for (const name of names) peer.give(name, 'scores', [scoreOf(1, value)])
+    }
+    const values = async () => (await line.rows('select value from vitalsync.scores')).map(({ value }) => value)
+    const allAre = (value: number) => names.map(() => value)
+    give(0.4)
 
     // The next version migrates, orders everybody twice, and is killed while upstream keeps its jobs waiting.
     await succeeds(start(['migrate'], next))
@@ -68,12 +74,14 @@ for (const engine of queueKinds) {
     expect(back.stderr().match(NEWER)).toHaveLength(1)
     const ours = { ...all, form: 1 }
     expect(await runs()).toEqual([{ ...all, form: 2 }, left, ours, ours])
-    expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(names.length)
+    expect(await values()).toEqual(allAre(0.4))
     expect(await line.rows('select 1 from vitalsync.failures')).toEqual([])
     await succeeds(start(['migrate']))
 
     // Forward again: the run that was left comes to its end. Then a worker of each version, and so does a run of either.
-    await start(['worker'], next, shown).said(/worker is ready/)
+    give(0.6)
+    const theirs = start(['worker'], next, shown)
+    await theirs.said(/worker is ready/)
     await expect.poll(async () => (await runs())[1], { timeout: 120_000 }).toEqual({ ...all, form: 2 })
     const mine = start(['worker'], undefined, shown)
     await mine.said(/worker is ready/)
@@ -81,6 +89,14 @@ for (const engine of queueKinds) {
     expect((await runs()).slice(4).map(({ form, ...run }) => run)).toEqual([all, all])
     expect(await line.rows('select 1 from vitalsync.failures')).toEqual([])
     expect(mine.stderr().match(NEWER)?.length ?? 0).toBeLessThan(2)
+    expect(await values()).toEqual(allAre(0.6))
+
+    // Back: a tag from before the next version read is held no more, though upstream gives it again.
+    theirs.kill('SIGTERM')
+    await theirs.ended
+    give(0.4)
+    await succeeds(start(['sync', ...scores]))
+    expect(await values()).toEqual(allAre(0.4))
 
     // On the tables of the next version this one adds items, and erases a person from tables that it does not know.
     const items = join(next.folder, 'tags.ndjson')

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, readFile, stat } from 'node:fs/promises'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -32,6 +32,9 @@ test('the printed commands work when pasted, commands for the service join the r
   const scores = JSON.parse(pasted.stdout)
   const file = join(folder, 'sandbox-credentials.json')
   const vitalsync = (...words: string[]) => runProgram(words, { cwd: home, env: { VITALSYNC_DATA: folder } })
+  const [, person = ''] = program.stdout().match(/^Sample person: +(\S+)$/m) ?? []
+  await writeFile(join(home, 'figures.csv'), `externalId,date,name,value\n${person},2026-01-02,recovery,1\n`)
+  const evaluated = await vitalsync('evaluate', 'figures.csv')
   const created = await vitalsync('service', 'keys', 'create', '--account', 'acme', '--json')
   const answer = await fetch(`http://127.0.0.1:${portIn(program.stderr())}/api/v1/oauth/account/token`, {
     method: 'POST',
@@ -43,7 +46,7 @@ test('the printed commands work when pasted, commands for the service join the r
 
   expect(scores[0]).toMatchObject({ type: expect.any(String), scoreDateTime: expect.any(String) })
   expect(program.stdout()).toContain(`clientId:         ${JSON.parse(await readFile(file, 'utf8')).clientId}`)
-  expect(program.stdout()).toMatch(/^Sample person: {4}\S+$/m)
+  expect(evaluated.stdout).toMatch(/^1 figure of 1 person$/m)
   expect(program.stdout()).not.toContain(JSON.parse(await readFile(file, 'utf8')).clientSecret)
   expect((await stat(file)).mode & 0o077).toBe(0)
   expect([created.code, answer.status]).toEqual([0, 200])

@@ -34,8 +34,11 @@ test('a record leaves the quarantine when a later reading of its window does not
 }) => {
   const left = async () =>
     (await warehouse.rows('select body from vitalsync.quarantine order by body')).map(({ body }) => body)
+  const reasonsOfDays = () =>
+    warehouse.rows(`select distinct reason from warehouse.days where stream = 'scores' and reason like '%did not fit%'`)
   const short = { startMs: marchMs(1) - DAY, endMs: marchMs(4) }
 
+  expect(await reasonsOfDays()).toHaveLength(2)
   await story.read({ word: 'pending' })
   await story.read({ sentAtMs: Date.now() - 60 * SECOND })
   expect(await left(), 'no later word').toEqual([dated.raw, undated.raw])
@@ -47,6 +50,7 @@ test('a record leaves the quarantine when a later reading of its window does not
   expect(await left(), 'it is still there').toEqual([undated.raw])
   await story.read()
   expect(await left(), 'by the window').toEqual([])
+  expect(await reasonsOfDays()).toEqual([])
 })
 
 test('after a replay gaps and days say that the span is read again, not that nothing has asked for it', async ({
