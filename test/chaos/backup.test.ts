@@ -1,14 +1,13 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, chown, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { expect, onTestFinished } from 'vitest'
 import { applyMigrations } from '../../src/base/engines/apply-migrations.ts'
-import { freePort } from '../../src/base/engines/embedded-postgres.ts'
 import { HOUR } from '../../src/base/time/units.ts'
+import { type DebianPostgres, findDebianPostgres, startDebianPostgres } from '../support/debian-postgres.ts'
 import { soon } from '../support/fixtures.ts'
 import { needProgram } from '../support/programs.ts'
 import { runProgram } from '../support/run-program.ts'
@@ -18,45 +17,13 @@ import { openTestPipeline, test } from '../support/test-pipeline.ts'
 const run = promisify(execFile)
 /** `npm run backup` takes more people. */
 const people = Number(process.env['BACKUP_PEOPLE'] ?? 60)
-const NOBODY = 65_534
 
-/** A Postgres of Debian, which has the server and pg_dump of one version. */
-async function startDebianPostgres(
-  skip: (note: string) => never,
-): Promise<{ url: (database: string) => string; bin: string }> {
+/** Debian's Postgres has a server and a pg_dump of one version. */
+async function openDebianPostgres(skip: (note: string) => never): Promise<DebianPostgres> {
   needProgram(skip, 'pg_dump')
-  const versions = (await readdir('/usr/lib/postgresql').catch(() => [])).toSorted()
-  const bin = `/usr/lib/postgresql/${versions.at(-1)}/bin`
-  if (!(await readdir(bin).catch((): string[] => [])).includes('initdb')) skip('no initdb beside pg_dump')
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-backup-'))
-  const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
-  if (asNobody.uid) await chown(folder, NOBODY, NOBODY)
-  await chmod(folder, 0o755)
-  const data = join(folder, 'data')
-  await run(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync'], {
-    cwd: folder,
-    ...asNobody,
-  })
-  const port = await freePort()
-  const words = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off']
-  const server = spawn(join(bin, 'postgres'), words, { stdio: 'ignore', cwd: folder, ...asNobody })
-  const ended = once(server, 'exit')
-  onTestFinished(async () => {
-    server.kill('SIGINT')
-    await ended
-    await rm(folder, { recursive: true, force: true })
-  })
-  await expect
-    .poll(
-      () =>
-        run(join(bin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]).then(
-          () => true,
-          () => false,
-        ),
-      soon,
-    )
-    .toBe(true)
-  return { bin, url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}` }
+  const postgres = await startDebianPostgres((await findDebianPostgres()) ?? skip('no initdb beside pg_dump'))
+  onTestFinished(postgres.close)
+  return postgres
 }
 
 async function query(url: string, text: string): Promise<Array<Record<string, unknown>>> {
@@ -73,7 +40,7 @@ test('a dump that is taken while a worker writes is restored, verified against u
   peer,
   skip,
 }) => {
-  const { url, bin } = await startDebianPostgres(skip)
+  const { url, bin } = await openDebianPostgres(skip)
   await query(url('postgres'), 'create database original')
   const migrations = new URL('../../src/pipeline/warehouse/migrations/', import.meta.url)
   await applyMigrations({ databaseUrl: url('original'), folder: migrations, schema: 'vitalsync' })
