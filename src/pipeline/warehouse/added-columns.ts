@@ -105,6 +105,9 @@ async function requireUndivided(pool: Pool): Promise<void> {
 /** The column in the table of the stream. */
 export const tableColumn = (name: string) => escapeIdentifier(`added_${name}`)
 
+/** The record as jsonb, of the text of its row. Never fails. */
+export const parsedSql = (row: string): string => `vitalsync.parsed(${row}.body)`
+
 /** The value of a column. `raw`: the record as jsonb. */
 export function valueSql({ path, type }: Pick<AddedColumn, 'path' | 'type'>, raw: string): string {
   const steps = stepsOf(path).map(escapeLiteral).join(', ')
@@ -204,7 +207,7 @@ async function publishColumns(tx: Tx, stream: PulledStream): Promise<void> {
     return
   }
   await tx.query(`create or replace function vitalsync.fill_${table}() returns trigger language plpgsql as $fill$
-    declare raw constant jsonb := new.body::jsonb;
+    declare raw constant jsonb := ${parsedSql('new')};
     begin
       ${columns.map((column) => `new.${tableColumn(column.name)} := ${valueSql(column, 'raw')};`).join('\n')}
       return new;
@@ -249,7 +252,7 @@ export async function listAddedColumns(db: Pool | Tx): Promise<AddedColumn[]> {
 
 /** How many records have something at the path that does not fit the type. Reads the whole table. */
 export async function countMisfits(pool: Pool, stream: PulledStream, column: AddedColumn): Promise<number> {
-  const value = `t.body::jsonb #> array[${stepsOf(column.path).map(escapeLiteral).join(', ')}]`
+  const value = `${parsedSql('t')} #> array[${stepsOf(column.path).map(escapeLiteral).join(', ')}]`
   const { rows } = await pool.query<{ count: number }>(
     `select count(*)::float8 as count from vitalsync.${stream.table} t
      where t.${tableColumn(column.name)} is null and jsonb_typeof(${value}) <> 'null' and $1::timestamptz is not null`,

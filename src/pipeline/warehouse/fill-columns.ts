@@ -1,6 +1,6 @@
 import { sleep } from '../../base/sleep.ts'
 import type { PulledStream } from '../transfer/stream.ts'
-import { tableColumn, valueSql } from './added-columns.ts'
+import { parsedSql, tableColumn, valueSql } from './added-columns.ts'
 import { type Pool, type Tx, transaction } from './postgres/warehouse-pool.ts'
 import { keyNames, keyTypes } from './readings/record-statements.ts'
 
@@ -82,7 +82,7 @@ async function fillRows(
     [profileIds, stream.name],
   )
   const target = tableColumn(column.name)
-  const value = valueSql(column, 't.body::jsonb')
+  const value = valueSql(column, parsedSql('t'))
   const after = column.filledTo ? `and ${keySql(stream)} > ${keyOfSql(stream, '$3')}` : ''
   await tx.query(
     `update vitalsync.${stream.table} t set ${target} = ${value}

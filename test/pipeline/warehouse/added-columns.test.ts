@@ -263,6 +263,20 @@ test('names and paths that could be read as SQL or hide a column are refused, an
   )
 })
 
+test('a divided warehouse takes no column, and says where the value is', async ({ warehouse }) => {
+  // As a database looks in which Citus has divided the table of the profiles.
+  await warehouse.rows(`insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+    select 99999, 'citus', 10, oid, false, '13.2' from pg_namespace where nspname = 'pg_catalog'`)
+  await warehouse.rows(`create table pg_dist_shard as select 'vitalsync.profiles'::regclass as logicalrelid`)
+
+  await expect(addColumn(warehouse.pool, scores, confidence)).rejects.toMatchObject({
+    message: expect.stringContaining('the warehouse is divided'),
+    hint: expect.stringContaining('raw ->>'),
+  })
+  expect(await warehouse.rows('select * from vitalsync.added_columns')).toEqual([])
+  expect(await fillPortion(warehouse.pool, pulledStreams)).toBe(false)
+})
+
 test('columns that were dropped count: a table that had 1,000 takes no more', async ({ warehouse }) => {
   // To 999 at once, as a user who adds and drops a column each day has it after years.
   await warehouse.rows(`do $$ begin
@@ -298,6 +312,67 @@ test('a column keeps its name when a later version has a column of the same name
   expect(await read()).toEqual([{ confidence: 0.5 }])
   expect(await dropColumn(warehouse.pool, later, 'confidence')).toBe(true)
   expect(await read()).toEqual([{ confidence: 'of the catalogue' }])
+})
+
+/** JSON that Postgres reads in a statement of its own, and just not in one that is nested more deeply. */
+async function deepestList({ pool }: Warehouse): Promise<string> {
+  const list = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  const isRead = (depth: number) =>
+    pool.query('select $1::jsonb is null', [list(depth)]).then(
+      () => true,
+      () => false,
+    )
+  let [read, refused] = [1000, 100_000]
+  while (refused - read > 1) {
+    const depth = Math.floor((read + refused) / 2)
+    if (await isRead(depth)) read = depth
+    else refused = depth
+  }
+  return list(read - 8)
+}
+
+test('a record that is nested as deeply as Postgres reads it stops neither a writer nor a fill', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const deep = await deepestList(warehouse)
+  const store = (from: number) => {
+    const reading = readingOf(warehouse, ada, { from, count: 2 }, (number) => number)
+    const [first, ...others] = reading.records
+    const raw = first?.raw.replace(/}$/, `,"deep":${deep}}`) ?? ''
+    return warehouse.writer.store({ ...reading, records: [{ raw, fields: JSON.parse(raw) }, ...others] })
+  }
+  expect(await store(0)).toMatchObject({ written: 2, invalid: 0 })
+  await addColumn(warehouse.pool, scores, confidence)
+  await addColumn(warehouse.pool, scores, { name: 'nested', path: '$.deep', type: 'jsonb' })
+
+  expect(await store(5)).toMatchObject({ written: 2, invalid: 0 })
+  await fill(warehouse)
+
+  const columns = await listAddedColumns(warehouse.pool)
+  expect(columns.map(({ filledRows }) => filledRows)).toEqual([4, 4])
+  for (const column of columns) await countMisfits(warehouse.pool, scores, column)
+  expect(
+    await warehouse.rows('select count(*)::int as count from warehouse.scores_added where confidence is not null'),
+  ).toEqual([{ count: expect.toSatisfy((count: number) => count >= 2) }])
+})
+
+test('what an operator set on the view and said of it outlasts a further column and a drop', async ({ warehouse }) => {
+  await addColumn(warehouse.pool, scores, { name: 'first', path: '$.type', type: 'text' })
+  await warehouse.rows('alter view warehouse.scores_added set (security_barrier, security_invoker)')
+  await warehouse.rows(`comment on column warehouse.scores_added.state is 'It''s a finding.'`)
+  const seen = () =>
+    warehouse.rows(
+      `select c.reloptions, col_description(c.oid, a.attnum) as state from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.oid = 'warehouse.scores_added'::regclass and a.attname = 'state'`,
+    )
+  const set = [{ reloptions: ['security_barrier=true', 'security_invoker=true'], state: "It's a finding." }]
+  expect(await seen()).toEqual(set)
+
+  await addColumn(warehouse.pool, scores, confidence)
+  expect(await seen(), 'replaced').toEqual(set)
+  await dropColumn(warehouse.pool, scores, 'first')
+  expect(await seen(), 'made again').toEqual(set)
 })
 
 test('what an operator granted or revoked on the view outlasts a drop of a column', async ({ warehouse }) => {

@@ -19,6 +19,15 @@ comment on column vitalsync.added_columns.filled_rows is 'How many stored record
 comment on column vitalsync.added_columns.filled_to is 'The key of the last of these records. Written in the commit of their values.';
 comment on column vitalsync.added_columns.filled_at is 'When the last stored record was looked at; null while the fill is under way.';
 
+-- A record whose nesting Postgres reads at the top of a statement may be too deep for it within a trigger.
+create function vitalsync.parsed(body text) returns jsonb language plpgsql stable as $$
+begin
+  return body::jsonb;
+exception when data_exception or program_limit_exceeded then
+  return null;
+end $$;
+comment on function vitalsync.parsed is 'The text of a record as jsonb; null where it is nested too deeply.';
+
 -- A value of a record as the text of a type; null where the value is absent or does not fit. Never fails, so that no value stops a writer.
 -- A text that is a number fits a number, as it does in the columns of streams. A fraction does not fit an integer, and an instant needs an offset.
 create function vitalsync.fitting(value jsonb, type text) returns text language plpgsql stable as $$
