@@ -20,7 +20,7 @@ type SchedulerOptions = {
 
 export type Scheduler = {
   /** When each schedule ticks next. */
-  nextTicks(): Array<{ name: string; at: Date | null }>
+  nextTicks(): Array<{ name: string; at: Date | undefined }>
   close(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ const TAKEOVER_MS = 2 * MINUTE
 
 /**
  * Cron lines say when a slot is, a row in the warehouse says that it was claimed: of any number of schedulers one claims a
- * slot. Besides the ticks, every scheduler searches each minute for a slot that is not claimed, so a slot that was missed,
+ * slot. Every scheduler searches each minute for a slot that is not claimed, so a slot that was missed,
  * for whatever reason, is made up once. A run whose producer died is continued from the page it had reached.
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
@@ -45,24 +45,22 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       work.start((signal) => withSpan('tick', { schedule }, () => options.produce(run, signal)))
     }
   })
-  const ticks = timetables.map(({ schedule }, index) => {
-    const tick = () => work.start(async () => claimers[index]?.())
-    return createTask(schedule.cron, tick, { name: schedule.name, timezone: schedule.timeZone })
-  })
+  // The search of each minute claims the slots: these tasks only say when they tick next.
+  const ticks = timetables.map(({ schedule }) => createTask(schedule.cron, schedule.timeZone))
   const claimAll = () => {
     for (const claim of claimers) work.start(claim)
   }
-  const minute = createTask('* * * * *', claimAll, { name: 'claim slots', timezone: 'UTC' })
+  const minute = createTask('* * * * *', 'UTC', claimAll)
   const recover = () => work.start((signal) => options.recoverRuns(TAKEOVER_MS, signal))
 
   await Promise.all(claimers.map((claim) => claim()))
   recover()
   const timer = setInterval(recover, TAKEOVER_MS)
-  for (const task of [...ticks, minute]) await task.start()
+  await minute.start()
 
   return {
     nextTicks: () =>
-      timetables.map(({ schedule }, index) => ({ name: schedule.name, at: ticks[index]?.getNextRun() ?? null })),
+      timetables.map(({ schedule }, index) => ({ name: schedule.name, at: ticks[index]?.getNextRuns(1)[0] })),
     async close() {
       clearInterval(timer)
       work.abort()

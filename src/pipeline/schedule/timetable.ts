@@ -15,13 +15,9 @@ export type Schedule = {
   readonly firstAtOnce?: boolean
 }
 
-export const createTask = (
-  line: string,
-  tick: () => void,
-  options: { name: string; timezone: string },
-): ScheduledTask => {
+export const createTask = (line: string, timezone: string, tick = (): void => undefined): ScheduledTask => {
   try {
-    return cron.createTask(line, tick, { ...options, suppressMissedWarning: true })
+    return cron.createTask(line, tick, { timezone, suppressMissedWarning: true })
   } catch (error) {
     throw new UsageProblem(`read the cron line ${line}: ${(error as Error).message}`, {
       hint: 'NIGHTLY_CRON and SWEEP_CRON are lines of five fields: minute, hour, day of the month, month and weekday, such as 0 3 * * *.',
@@ -33,7 +29,7 @@ export type ScheduleTimetable = { schedule: Schedule; timetable: ZonedCron; matc
 
 /** The cron library decides which times a line matches: a task in UTC, asked about the wall clock's time as if it were UTC. */
 export function createTimetable(schedule: Schedule): ScheduleTimetable {
-  const matcher = createTask(schedule.cron, () => undefined, { name: `${schedule.name} lines`, timezone: 'UTC' })
+  const matcher = createTask(schedule.cron, 'UTC')
   const timetable = {
     matches: (wall: Date) => matcher.match(wall),
     hourIsWildcard: hasWildcardHour(schedule.cron),

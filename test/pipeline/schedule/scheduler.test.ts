@@ -1,12 +1,12 @@
-import { Writable } from 'node:stream'
-import { metrics } from '@opentelemetry/api'
+import { metrics, trace } from '@opentelemetry/api'
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
   MeterProvider,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
-import { expect, test } from 'vitest'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { expect, onTestFinished, test } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
 import { HOUR } from '../../../src/base/time/units.ts'
 import { createSlotClaimer, startScheduler } from '../../../src/pipeline/schedule/scheduler.ts'
@@ -140,30 +140,26 @@ test('a slot whose claim failed is found by the next search, and claimed once', 
 })
 
 /** A claim at a time, with the lines that it logs and the missed slots that it counts. */
-async function claimAt(now: string, runs: ReturnType<typeof slotsAfter>) {
+async function claimAt(now: string, runs: ReturnType<typeof slotsAfter>, schedule: Schedule = nightly) {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] })
   metrics.setGlobalMeterProvider(provider)
   const { log, lines } = logOf('info')
-  const claim = createSlotClaimer(createTimetable(nightly), { runs, now: () => Date.parse(now), log })
+  const claim = createSlotClaimer(createTimetable(schedule), { runs, now: () => Date.parse(now), log })
   const run = await claim()
   await provider.forceFlush()
   const counted = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
   await provider.shutdown()
   metrics.disable()
-  const missed = counted.flatMap(({ dataPoints }) => dataPoints.map(({ value }) => value))
+  const missed = counted.flatMap(({ descriptor, dataPoints }) =>
+    dataPoints.map(({ value, attributes }) => ({ [descriptor.name]: value, ...attributes })),
+  )
   return { run, missed, logged: lines.map((line) => JSON.parse(line)) }
 }
 
 function logOf(level: 'info' | 'error') {
   const lines: string[] = []
-  const destination = new Writable({
-    write(chunk, _encoding, done) {
-      lines.push(String(chunk))
-      done()
-    },
-  })
-  return { lines, log: createLog({ level, destination }) }
+  return { lines, log: createLog({ level, destination: { write: (line) => void lines.push(line) } }) }
 }
 
 test.each([
@@ -178,11 +174,18 @@ test.each([
     const claimed = await claimAt(now, slotsAfter(last))
 
     expect(claimed.run).toBeDefined()
-    expect(claimed.missed).toEqual(missed)
+    expect(claimed.missed).toEqual(missed.map((count) => ({ 'vitalsync.slots.missed': count, schedule: 'nightly' })))
     const late = { schedule: 'nightly', slotAt: '2026-03-10T02:30:00.000Z', msg: 'making up a missed slot' }
     expect(claimed.logged).toMatchObject(name.startsWith('hours late') ? [late] : [])
   },
 )
+
+test('a first slot that is taken late is logged as such, and none counts as missed before it', async () => {
+  const claimed = await claimAt('2026-03-10T10:18:00Z', slotsAfter(undefined), sweep)
+
+  expect(claimed.missed).toEqual([])
+  expect(claimed.logged).toMatchObject([{ schedule: 'sweep', msg: 'taking the first slot at once' }])
+})
 
 test('a missed slot that another scheduler claims at the same time is counted and logged there alone', async () => {
   const runs = { ...slotsAfter('2026-03-07T02:30:00.000Z'), claimSlot: async () => undefined }
@@ -238,6 +241,16 @@ test('a tick that fails is logged, but not one that fails because the scheduler 
   await closing.close()
 
   expect(lines).toEqual([])
+})
+
+test('the work of a tick is one span, which names the schedule', async () => {
+  const spans = new InMemorySpanExporter()
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }))
+  onTestFinished(() => trace.disable())
+  const scheduler = await startAtSlot(async () => undefined)
+  await scheduler.close()
+
+  expect(spans.getFinishedSpans()).toMatchObject([{ name: 'tick', attributes: { schedule: 'nightly' } }])
 })
 
 test('ticks come by the time of the zone of the schedule', async () => {

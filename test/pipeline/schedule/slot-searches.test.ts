@@ -78,6 +78,7 @@ test.each([
   ['0 30 2 * * *', false],
   ['5 0 * * * *', true],
   ['  15 * 1 * 1  ', true],
+  ['15  *  1  1  1', true],
 ])('the hour of %j is a star: %s', (line, isWildcard) => {
   expect(hasWildcardHour(line)).toBe(isWildcard)
 })

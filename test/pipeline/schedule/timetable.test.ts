@@ -1,16 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readConfig } from '../../../config/env.ts'
-import { schedulesOf } from '../../../config/schedules.ts'
 import { UsageProblem } from '../../../src/base/errors.ts'
 import { createTimetable } from '../../../src/pipeline/schedule/timetable.ts'
-
-/** A schedule of a line that the configuration accepts. */
-const scheduleOf = (line: string) => {
-  const [nightly] = schedulesOf(readConfig({ NIGHTLY_CRON: line }).schedule)
-  if (!nightly) throw new Error('there is no nightly')
-  return nightly
-}
 
 test('any five fields are a timetable, or are refused with the line and a hint', async () => {
   const field = fc.oneof(
@@ -52,7 +43,7 @@ test('any five fields are a timetable, or are refused with the line and a hint',
 
 async function createAndClose(line: string): Promise<unknown> {
   try {
-    const { timetable, matcher } = createTimetable(scheduleOf(line))
+    const { timetable, matcher } = createTimetable({ name: 'nightly', cron: line, timeZone: 'UTC', makeUpMs: 0 })
     timetable.matches(new Date('2026-03-29T02:30:00Z'))
     await matcher.destroy()
     return undefined

@@ -4,11 +4,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
 
-/** The first test that fails ends the run of a mutant. The simulation takes longest, so it runs last. */
-class SimulationLast extends BaseSequencer {
+/** The first test that fails ends the run of a mutant. The slow ones run last: the properties of slots, and the simulation. */
+class SlowLast extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isSimulation = ({ moduleId }: TestSpecification) => Number(moduleId.includes('/test/simulation/'))
-    return files.toSorted((a, b) => isSimulation(a) - isSimulation(b) || (a.moduleId < b.moduleId ? -1 : 1))
+    const isSlow = ({ moduleId }: TestSpecification) => Number(/\/test\/simulation\/|slot-properties/.test(moduleId))
+    return files.toSorted((a, b) => isSlow(a) - isSlow(b) || (a.moduleId < b.moduleId ? -1 : 1))
   }
 }
 
@@ -22,7 +22,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/proof/mutants/fixed-seeds.ts'],
-    sequence: { sequencer: SimulationLast },
+    sequence: { sequencer: SlowLast },
     testTimeout: 300_000,
     hookTimeout: 300_000,
     env: { SIMULATION_WORLDS: process.env['SIMULATION_WORLDS'] ?? '40' },
