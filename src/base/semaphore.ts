@@ -39,8 +39,8 @@ export function createSemaphore<Group, S extends Seeker<Group>>(options: Semapho
   const leaveLine = (): Waiter | undefined => {
     for (const [group, line] of lines) {
       const next = line.values().find(({ seeker }) => mayTake(seeker))
-      if (next || line.size === 0) lines.delete(group)
       if (!next) continue
+      lines.delete(group)
       line.delete(next)
       if (line.size > 0) lines.set(group, line) // at the end: the other groups come first
       return next
@@ -55,7 +55,8 @@ export function createSemaphore<Group, S extends Seeker<Group>>(options: Semapho
     const line = lines.get(group) ?? new Set()
     lines.set(group, line.add(waiter))
     const giveUp = () => {
-      line.delete(waiter) // at once: a permit that comes back now goes to the next
+      // At once: a permit that comes back now goes to the next, and a group without seekers keeps no place before others.
+      if (line.delete(waiter) && line.size === 0) lines.delete(group)
       resolve(undefined)
     }
     signal?.addEventListener('abort', giveUp)

@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createSemaphore, type Release, type Semaphore } from '../../src/base/semaphore.ts'
 
@@ -76,12 +78,21 @@ describe('a semaphore', () => {
     const { ask, end, admitted } = openSemaphore(1)
     await ask('a1')
     const lost = new AbortController()
-    const [second, third] = [ask('b1', { signal: lost.signal }), ask('c1')]
+    const answers: Array<[string, boolean]> = []
+    for (const [name, more] of [
+      ['b1', { signal: lost.signal }],
+      ['c1', {}],
+    ] as const)
+      void ask(name, more).then((isAdmitted) => answers.push([name, isAdmitted]))
     lost.abort()
+    await settle()
+    expect(answers).toEqual([['b1', false]])
     await end('a1')
 
-    expect(await second).toBe(false)
-    expect(await third).toBe(true)
+    expect(answers).toEqual([
+      ['b1', false],
+      ['c1', true],
+    ])
     expect(admitted).toEqual(['a1', 'c1'])
   })
   test('lets a seeker whose signal aborted before it asked wait for nothing', async () => {
@@ -94,12 +105,13 @@ describe('a semaphore', () => {
     const { ask, end, admitted } = openSemaphore(1)
     const { signal, abort } = signalToAbort()
     await ask('a1')
-    const second = ask('a2', { signal })
+    void ask('a2', { signal })
     void ask('a3')
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
     await end('a1')
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
     abort()
 
-    expect(await second).toBe(true)
     expect(admitted).toEqual(['a1', 'a2'])
     await end('a2')
     expect(admitted).toEqual(['a1', 'a2', 'a3'])
@@ -130,3 +142,89 @@ function signalToAbort() {
   const controller = new AbortController()
   return { signal: controller.signal, abort: () => controller.abort() }
 }
+
+/** The order of a semaphore said in the plainest way: groups wait in a row, seekers in a row within their group. */
+function orderedBy(permits: number, maxOf: (isShort: boolean) => number) {
+  const rows: Array<{ readonly group: string; readonly names: string[] }> = []
+  const holders: string[] = []
+  const admitted: string[] = []
+  const shorts = new Set<string>()
+  const groupOf = (name: string) => name.slice(0, 1)
+  const mayTake = (name: string) =>
+    holders.length < permits &&
+    holders.filter((holder) => groupOf(holder) === groupOf(name)).length < maxOf(shorts.has(name))
+  const admit = (name: string) => {
+    holders.push(name)
+    admitted.push(name)
+  }
+  const leave = (name: string) => {
+    const row = rows.find(({ group }) => group === groupOf(name))
+    if (!row) return
+    row.names.splice(row.names.indexOf(name), 1)
+    if (row.names.length === 0) rows.splice(rows.indexOf(row), 1)
+  }
+  return {
+    admitted,
+    holders,
+    waiting: () => rows.flatMap(({ names }) => names),
+    ask(name: string, isShort: boolean) {
+      if (isShort) shorts.add(name)
+      if (mayTake(name)) return admit(name)
+      const row = rows.find(({ group }) => group === groupOf(name))
+      if (row) row.names.push(name)
+      else rows.push({ group: groupOf(name), names: [name] })
+    },
+    leave,
+    end(name: string) {
+      holders.splice(holders.indexOf(name), 1)
+      for (;;) {
+        const row = rows.find(({ names }) => names.some(mayTake))
+        const next = row?.names.find(mayTake)
+        if (!row || next === undefined) return
+        leave(next)
+        if (row.names.length > 0) rows.push(...rows.splice(rows.indexOf(row), 1))
+        admit(next)
+      }
+    },
+  }
+}
+
+const step = fc.record({
+  kind: fc.constantFrom('ask', 'ask', 'ask', 'end', 'end', 'give up'),
+  group: fc.constantFrom('a', 'b', 'c'),
+  isShort: fc.boolean(),
+  number: fc.nat(),
+})
+
+test('permits go from group to group, and to the longest waiting that may have one, also while seekers give up', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(step, { minLength: 10, maxLength: 60 }),
+      async (permits, steps) => {
+        const maxOf = (isShort: boolean) => (isShort ? permits : Math.max(1, permits - 1))
+        const { ask, end, admitted } = openSemaphore(permits, ({ isShort }) => maxOf(isShort ?? false))
+        const expected = orderedBy(permits, maxOf)
+        const signals = new Map<string, ReturnType<typeof signalToAbort>>()
+        for (const [index, { kind, group, isShort, number }] of steps.entries()) {
+          const rows = { ask: [`${group}${index}`], end: expected.holders, 'give up': expected.waiting() }
+          const name = rows[kind][number % rows[kind].length]
+          if (name === undefined) continue
+          if (kind === 'ask') {
+            signals.set(name, signalToAbort())
+            expected.ask(name, isShort)
+            void ask(name, { isShort, signal: signals.get(name)?.signal ?? AbortSignal.abort() })
+          } else if (kind === 'end') {
+            expected.end(name)
+            await end(name)
+          } else {
+            expected.leave(name)
+            signals.get(name)?.abort()
+          }
+          await settle()
+          expect(admitted).toEqual(expected.admitted)
+        }
+      },
+    ),
+    { numRuns: 300, seed: 40 },
+  ))
