@@ -105,6 +105,19 @@ test('a part that was held up at its limit is woken when the limit rises, and no
   expect(heldUp).toEqual([0])
 })
 
+test('a part hears of its limit only when it changes', () => {
+  const slots = createLaneSlots(4)
+  const heard: string[] = []
+  const [first, second] = ['first', 'second'].map((name) => slots.add((jobs) => heard.push(`${name} ${jobs}`)))
+  expect(heard).toEqual(['first 4', 'first 2', 'second 2'])
+
+  first?.claimed('1')
+  second?.claimed('2')
+  first?.left('1')
+
+  expect(heard).toHaveLength(3)
+})
+
 test('a job whose end is reported twice counts once', () => {
   const { claim, left, drained, limits } = openParts(4, 2)
   claim(0, 3)

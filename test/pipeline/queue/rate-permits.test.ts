@@ -3,17 +3,20 @@ import { expect, test } from 'vitest'
 import { ratePermitsFrom } from '../../../src/pipeline/queue/rate-permits.ts'
 
 /** The count of one second, as a rate limiter of the library keeps it; the other members of the library are not used. */
-function openSecond() {
-  const second = { consumed: 0 }
-  const change = async (by: number) => {
+function openSecond(msBeforeNext = 400) {
+  const second = { consumed: 0, changes: 0 }
+  const counted = new Set<string | number>()
+  const change = async (key: string | number, by: number) => {
+    counted.add(key)
     second.consumed += by
-    return { consumedPoints: second.consumed, msBeforeNext: 400, remainingPoints: 0, isFirstInDuration: false }
+    second.changes += 1
+    return { consumedPoints: second.consumed, msBeforeNext, remainingPoints: 0, isFirstInDuration: false }
   }
   const rate = {
-    penalty: (_: string | number, points = 1) => change(points),
-    reward: (_: string | number, points = 1) => change(-points),
+    penalty: (key: string | number, points = 1) => change(key, points),
+    reward: (key: string | number, points = 1) => change(key, -points),
   } as unknown as Parameters<typeof ratePermitsFrom>[0]
-  return { second, acquire: ratePermitsFrom(rate) }
+  return { second, counted, acquire: ratePermitsFrom(rate) }
 }
 
 test('the permits of a second are granted up to its limit, and the excess is given back', () =>
@@ -25,10 +28,12 @@ test('the permits of a second are granted up to its limit, and the excess is giv
         const { second, acquire } = openSecond()
         let granted = 0
         for (const wanted of asks) {
-          const before = granted
+          const [before, changes] = [granted, second.changes]
           granted += (await acquire(wanted, limit)).granted
           expect(granted).toBe(Math.min(before + wanted, Math.floor(limit)))
           expect(second.consumed).toBe(granted)
+          // Each change is a round trip: where nothing is given back there is one.
+          expect(second.changes - changes).toBe(granted === before + wanted ? 1 : 2)
         }
       },
     ),
@@ -36,9 +41,14 @@ test('the permits of a second are granted up to its limit, and the excess is giv
   ))
 
 test('a limit that fell below what was granted before grants nothing', async () => {
-  const { second, acquire } = openSecond()
+  const { second, counted, acquire } = openSecond()
   await acquire(10, 10)
 
   expect(await acquire(2, 5)).toEqual({ granted: 0, endsInMs: 400 })
   expect(second.consumed).toBe(10)
+  expect([...counted]).toEqual(['requests'])
+})
+
+test('a second that has ended meanwhile ends at once, and not before', async () => {
+  expect((await openSecond(-20).acquire(2, 5)).endsInMs).toBe(0)
 })

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Problem } from '../../../src/base/errors.ts'
 import { startWatchdog } from '../../../src/pipeline/queue/watchdog.ts'
 
@@ -33,7 +33,7 @@ function openLane() {
     }
     return reported.length
   }
-  return { state, reported, pass }
+  return { state, reported, pass, close: watchdog.close }
 }
 
 test('jobs that wait for a minute while none ends end the process', async () => {
@@ -41,7 +41,10 @@ test('jobs that wait for a minute while none ends end the process', async () => 
 
   expect(await pass(59)).toBe(0)
   expect(await pass(1)).toBe(1)
-  expect(reported[0]?.message).toContain('60 s')
+  expect(reported[0]).toMatchObject({
+    message: 'watch the queue: work has been waiting for 60 s and no job ended',
+    hint: 'The process ends so that its supervisor starts a new one; nothing is lost.',
+  })
   // The process may take a moment to end: meanwhile the same silence is not reported at each check.
   expect(await pass(59)).toBe(1)
   expect(await pass(1)).toBe(2)
@@ -98,4 +101,27 @@ test('jobs that are active for longer than any job may take end the process, tho
   expect(await pass(1)).toBe(1)
 
   expect(reported[0]?.message).toBe('watch the queue: jobs are active for 600 s and no job ended')
+})
+
+test('it checks every ten seconds of its own accord, until it is closed', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { state, reported, close } = openLane()
+  state.nowMs = 60_000
+  await vi.advanceTimersByTimeAsync(9999)
+  expect(reported).toHaveLength(0)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(reported).toHaveLength(1)
+
+  close()
+
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a watchdog keeps no process alive', () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  openLane()
+
+  expect(timers()).toBe(before)
 })
