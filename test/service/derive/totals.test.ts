@@ -27,6 +27,9 @@ describe('one source that sends a total and its parts sends one amount', () => {
     const hours = [log('steps', at(540), [60, 700]), log('steps', at(600), [60, 500]), log('steps', at(660), [60, 400])]
     expect(stepsOf([...row(540, [60, 1], 10), ...hours, total(2000)])).toBe(2000)
   })
+  test('an hour and ten of its minutes are the hour', () => {
+    expect(stepsOf([...row(540, [10, 1], 10), log('steps', at(540), [60, 700])])).toBe(700)
+  })
   test('parts that are more than their total count', () => {
     expect(stepsOf([...row(600, [10, 1], 150), total(1000)])).toBe(1500)
   })
@@ -98,44 +101,113 @@ test.each([
   expect(stepsOf([whole, ...morning], on)).toBe(6000)
 })
 
-/** A span of minutes with its amount, cut into finer ones again and again; each level may be sent or not. */
-type Cut = { readonly isSent: boolean; readonly parts: readonly Cut[] }
+/** A span of time: what its own log says, whether that was sent, and the finer spans that it is cut into. */
+type Cut = { readonly amount: number; readonly isSent: boolean; readonly parts: readonly Cut[] }
 const cut: fc.Arbitrary<Cut> = fc.letrec<{ cut: Cut }>((tie) => ({
   cut: fc.record({
+    amount: fc.oneof(fc.integer({ min: 0, max: 100 }), fc.integer({ min: 0, max: 5000 })),
     isSent: fc.boolean(),
     parts: fc.oneof(
       { maxDepth: 3, withCrossShrink: true },
       fc.constant([]),
-      fc.array(tie('cut'), { minLength: 2, maxLength: 4 }),
+      fc.array(tie('cut'), { minLength: 2, maxLength: 6 }),
     ),
   }),
 })).cut
 
-/** The logs of a cut. Amounts are whole shares of the time, and the finest level is always sent. */
-function logsOf({ isSent, parts }: Cut, [from, minutes]: readonly [number, number], value: number): DataLog[] {
-  const sentTotal = isSent || parts.length === 0 ? [log('steps', at(from), [minutes, value])] : []
-  const length = Math.floor(minutes / parts.length)
-  if (parts.length === 0 || length < 1)
-    return sentTotal.length > 0 ? sentTotal : [log('steps', at(from), [minutes, value])]
-  const inner = parts.flatMap((part, place) => {
-    const isLast = place === parts.length - 1
-    const share = isLast ? minutes - length * place : length
-    return logsOf(part, [from + length * place, share], (value * share) / minutes)
-  })
-  return [...sentTotal, ...inner]
+/** By hand: the larger of the total, where it was sent, and the sum of the parts. */
+const amountOf = ({ amount, isSent, parts }: Cut): number =>
+  Math.max(
+    isSent ? amount : 0,
+    parts.reduce((sum, part) => sum + amountOf(part), 0),
+  )
+
+/** The same cut with the totals that its parts add up to. The finest level is always sent. */
+function withoutContradiction({ amount, isSent, parts }: Cut): Cut {
+  if (parts.length === 0) return { amount, isSent: true, parts }
+  const whole = parts.map(withoutContradiction)
+  return { amount: whole.reduce((sum, part) => sum + part.amount, 0), isSent, parts: whole }
 }
 
-const shuffled = cut.chain((made) => {
-  const logs = logsOf(made, [0, 1440], 1440 * 5)
-  return fc.shuffledSubarray(logs, { minLength: logs.length, maxLength: logs.length })
-})
+/** A day by the clock of Berlin, and the logs of a cut of it. A span without an amount has no log. */
+const berlinDays = [
+  { day: '2026-03-29', startMs: Date.parse('2026-03-28T23:00:00Z'), hours: 23, offsets: [60, 120] },
+  { day: '2026-06-03', startMs: Date.parse('2026-06-02T22:00:00Z'), hours: 24, offsets: [120, 120] },
+  { day: '2026-10-25', startMs: Date.parse('2026-10-24T22:00:00Z'), hours: 25, offsets: [120, 60] },
+] as const
+type BerlinDay = (typeof berlinDays)[number]
 
-test('any split of a day into finer logs, with or without totals at any level, in any order, gives the same day', () => {
+function logsOf(made: Cut, on: BerlinDay, [from, minutes]: readonly [number, number]): DataLog[] {
+  const startMs = on.startMs + from * 60_000
+  const offsetAt = (ms: number) => on.offsets[ms < Date.parse(`${on.day}T01:00:00Z`) ? 0 : 1]
+  const offsets = { startOffset: offsetAt(startMs), endOffset: offsetAt(startMs + minutes * 60_000) }
+  const length = Math.floor(minutes / made.parts.length)
+  return [
+    ...(made.isSent && made.amount > 0
+      ? [log('steps', new Date(startMs).toISOString(), [minutes, made.amount], offsets)]
+      : []),
+    ...made.parts.flatMap((part, place) => logsOf(part, on, [from + length * place, length])),
+  ]
+}
+
+const cutDays = fc.record({ made: cut, on: fc.constantFrom(...berlinDays) })
+const inAnyOrder = (logs: DataLog[]) => fc.shuffledSubarray(logs, { minLength: logs.length })
+/** A day that is worn counts however few its steps are. */
+const wornOn = ({ startMs, hours, offsets: [, offset] }: BerlinDay) =>
+  Array.from({ length: hours * 12 }, (_, place) =>
+    log('heart_rate', new Date(startMs + place * 300_000).toISOString(), [0, 60], {
+      startOffset: offset,
+      endOffset: offset,
+    }),
+  )
+
+test('any split of a day of 23, 24 or 25 hours, with or without totals at any level, in any order, gives the same day', () => {
+  const split = cutDays
+    .map(({ made, on }) => ({ on, whole: withoutContradiction(made) }))
+    .chain(({ on, whole }) =>
+      inAnyOrder(logsOf(whole, on, [0, on.hours * 60])).map((logs) => ({ on, logs, amount: whole.amount })),
+    )
   fc.assert(
-    fc.property(shuffled, (logs) => {
-      expect(stepsOf(logs)).toBeCloseTo(7200, 2)
+    fc.property(split, ({ on, logs, amount }) => {
+      fc.pre(amount > 0)
+      expect(stepsOf([...wornOn(on), ...logs], on.day)).toBe(amount)
     }),
     { numRuns: 150 },
+  )
+})
+
+test('totals and parts that contradict one another are the larger of the two at each level', () => {
+  const sent = cutDays.chain(({ made, on }) =>
+    inAnyOrder(logsOf(made, on, [0, on.hours * 60])).map((logs) => ({ on, logs, amount: amountOf(made) })),
+  )
+  fc.assert(
+    fc.property(sent, ({ on, logs, amount }) => {
+      fc.pre(amount > 0)
+      expect(stepsOf([...wornOn(on), ...logs], on.day)).toBe(amount)
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('what a second source has of the same day, parts or totals, adds nothing', () => {
+  const both = cutDays
+    .map(({ made, on }) => ({ on, whole: withoutContradiction(made) }))
+    .chain(({ on, whole }) => {
+      const watch = logsOf(whole, on, [0, on.hours * 60])
+      const copies = watch.map(({ id: _, ...copied }) =>
+        log('steps', new Date(copied.startMs).toISOString(), [0, copied.value], { ...copied, ...phone }),
+      )
+      return fc
+        .subarray(copies)
+        .chain((some) => inAnyOrder([...watch, ...some]))
+        .map((logs) => ({ on, logs, amount: whole.amount }))
+    })
+  fc.assert(
+    fc.property(both, ({ on, logs, amount }) => {
+      fc.pre(amount > 0)
+      expect(stepsOf([...wornOn(on), ...logs], on.day)).toBe(amount)
+    }),
+    { numRuns: 100 },
   )
 })
 
