@@ -43,6 +43,7 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
     quick: false,
     load: () => import('./dashboard.ts'),
   },
+  silence: { about: 'judging who of 100,000 people has gone silent', quick: false, load: () => import('./silence.ts') },
   'beside-dashboard': {
     about: 'a cold pull beside an open dashboard, and with nobody looking',
     quick: false,

@@ -38,7 +38,7 @@ export type SilenceSubject = 'all' | 'upstream' | LogKind
 /** Kinds that stop because of a permission or a sensor. */
 const subjectKinds: readonly LogKind[] = logKinds.filter((kind) => kind !== 'zero' && kind !== 'other')
 
-/** The uploads of one kind, in hours since 1970, each hour once, in any order. */
+/** The uploads of one kind, in hours since 1970, in any order. */
 export type KindUploads = {
   readonly kind: LogKind
   readonly hours: readonly number[]

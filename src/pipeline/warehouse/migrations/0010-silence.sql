@@ -56,7 +56,7 @@ comment on view   warehouse.silence is 'Per person and kind of log: when somethi
 comment on column warehouse.silence.external_id is 'The name by which the person is known upstream.';
 comment on column warehouse.silence.kind is 'all: all kinds of logs together; a kind of log; upstream: the answers of upstream.';
 comment on column warehouse.silence.state is 'all_stopped, kind_stopped, later_and_later or upstream_stopped; null where nothing is unusual. Judged once an hour.';
-comment on column warehouse.silence.last_at is 'When something was handed in last; of upstream, when it was read last.';
+comment on column warehouse.silence.last_at is 'When something was handed in last, of people who are not silent by up to a day behind; of upstream, when it was read last.';
 comment on column warehouse.silence.last_day is 'The newest local day with logs.';
 comment on column warehouse.silence.device is 'The kind of device of the last log.';
 comment on column warehouse.silence.silent_for is 'How long since then: until now, and of a kind of log until the last upload of any kind.';

@@ -1,5 +1,12 @@
-import { HOUR } from '../../../base/time/units.ts'
-import { delayHours, judgeUploads, type KindUploads, type SubjectSilence, silenceRules } from '../../ledger/silence.ts'
+import { HOUR, MINUTE } from '../../../base/time/units.ts'
+import {
+  delayHours,
+  judgeUploads,
+  type KindUploads,
+  type PersonUploads,
+  type SubjectSilence,
+  silenceRules,
+} from '../../ledger/silence.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
 import { type Pool, pipelined, type Tx, transaction } from '../postgres/warehouse-pool.ts'
@@ -12,26 +19,27 @@ const PEOPLE_AT_ONCE = 100
  * processes at once, and to run again: it depends on the evidence and the time alone.
  */
 export async function judgeSilence(pool: Pool, signal?: AbortSignal): Promise<void> {
-  for (let afterId = '0'; ; ) {
+  const { rows } = await pool.query<{ ids: string | null }>(dueQuery)
+  const ids = rows[0]?.ids?.split(',') ?? []
+  for (let at = 0; at < ids.length; at += PEOPLE_AT_ONCE) {
     signal?.throwIfAborted()
-    const { rows } = await pool.query<{ id: string }>(
-      `select id from vitalsync.profiles where uploaded and id > $1 order by id limit ${PEOPLE_AT_ONCE}`,
-      [afterId],
-    )
-    const last = rows.at(-1)
-    if (!last) break
-    for (const part of pool.division.split(rows, ({ id }) => id))
-      await transaction(pool, (tx) =>
-        judgePeople(
-          tx,
-          part.map(({ id }) => id),
-        ),
-      )
-    afterId = last.id
+    for (const part of pool.division.split(ids.slice(at, at + PEOPLE_AT_ONCE), (id) => id))
+      await transaction(pool, (tx) => judgePeople(tx, part))
   }
   await markStopped(pool)
   await judgeUpstream(pool)
 }
+
+/**
+ * People who handed in logs, but those at rest: a day has not passed since the upload that is known of them, nothing of theirs is silent, and
+ * without this upload nothing would be yet. To read everybody's evidence each hour would take ten times as long.
+ */
+const dueQuery = `
+  select string_agg(p.id::text, ',' order by p.id) as ids
+  from vitalsync.profiles p left join (
+    select profile_id, max(last_at) as last_at, min(silent_from) as silent_from, bool_or(state is not null) as is_silent
+    from vitalsync.silence where subject <> 'upstream' group by profile_id) s on s.profile_id = p.id
+  where p.uploaded and (s.profile_id is null or s.is_silent or s.silent_from <= now() or s.last_at <= now() - interval '1 day')`
 
 async function judgePeople(tx: Tx, candidates: readonly string[]): Promise<void> {
   const { rows: locked } = await tx.query<{ id: string }>(
@@ -40,45 +48,50 @@ async function judgePeople(tx: Tx, candidates: readonly string[]): Promise<void>
   )
   const ids = locked.map(({ id }) => id)
   if (ids.length === 0) return
-  const [kinds, delays] = await readUploads(tx, ids)
-  const judged = ids.flatMap((profileId) =>
-    judgeUploads({ kinds: kinds.get(profileId) ?? [], delays: delays.get(profileId) ?? [] }).map((silence) => ({
-      profileId,
-      ...silence,
-    })),
+  const uploads = await readUploads(tx, ids)
+  const judged = [...uploads].flatMap(([profileId, person]) =>
+    judgeUploads(person).map((silence) => ({ profileId, ...silence })),
   )
   if (judged.length > 0) await writeSilence(tx, judged)
   await tx.query('update vitalsync.profiles set uploaded = false where id = any($1::int8[])', [ids])
 }
 
-type Uploads = [kinds: ReadonlyMap<string, readonly KindUploads[]>, delays: ReadonlyMap<string, readonly number[]>]
+type ReadKind = Omit<KindUploads, 'hours'> & {
+  readonly profileId: string
+  readonly days: readonly number[]
+  readonly firstMinutes: readonly number[]
+  readonly lastHours: readonly number[]
+}
 
-async function readUploads(tx: Tx, ids: readonly string[]): Promise<Uploads> {
-  const hour = (instant: string) => `floor(date_part('epoch', ${instant}) / 3600)::int`
-  const { rows } = await tx.query<KindUploads & { profileId: string; firstHours: number[]; lastHours: number[] }>({
+/** One statement: the evidence of a person is spread over hundreds of pages. */
+async function readUploads(tx: Tx, ids: readonly string[]): Promise<Map<string, PersonUploads>> {
+  const since1970 = (instant: string, seconds: number) => `floor(date_part('epoch', ${instant}) / ${seconds})::int`
+  const { rows } = await tx.query<ReadKind>({
     name: 'read uploads',
     text: `select d.profile_id as "profileId", d.kind, max(d.local_date) - date '1970-01-01' as "lastDay", ${epochMsSql('max(d.last_at)')} as "lastAtMs",
-        (array_agg(d.device order by d.last_at desc, d.device desc))[1] as device,
-        array_agg(distinct ${hour('d.first_at')}) as "firstHours", array_agg(distinct ${hour('d.last_at')}) as "lastHours"
+        (array_agg(d.device order by d.last_at desc, d.device desc))[1] as device, array_agg(d.local_date - date '1970-01-01') as days,
+        array_agg(${since1970('d.first_at', 60)}) as "firstMinutes", array_agg(${since1970('d.last_at', 3600)}) as "lastHours"
       from vitalsync.log_days d where d.profile_id = any($1::int8[])
         and d.local_date > (now() at time zone 'UTC')::date - ${silenceRules.daysBefore}
       group by d.profile_id, d.kind`,
     values: [ids],
   })
-  const days = await tx.query<{ profileId: string; day: number; firstMs: number }>({
-    name: 'read delays',
-    text: `select d.profile_id as "profileId", d.local_date - date '1970-01-01' as day, ${epochMsSql('min(d.first_at)')} as "firstMs"
-      from vitalsync.log_days d where d.profile_id = any($1::int8[])
-        and d.local_date > (now() at time zone 'UTC')::date - ${silenceRules.daysBefore}
-      group by d.profile_id, d.local_date order by d.profile_id, d.local_date`,
-    values: [ids],
-  })
-  const kinds = rows.map(({ firstHours, lastHours, ...kind }) => ({ ...kind, hours: [...firstHours, ...lastHours] }))
-  const delays = Map.groupBy(days.rows, ({ profileId }) => profileId)
-  return [
-    Map.groupBy(kinds, ({ profileId }) => profileId),
-    new Map([...delays].map(([id, each]) => [id, each.map(({ day, firstMs }) => delayHours(day, firstMs))])),
-  ]
+  const people = Map.groupBy(rows, ({ profileId }) => profileId)
+  return new Map([...people].map(([id, kinds]) => [id, { kinds: kinds.map(kindOf), delays: delaysOf(kinds) }]))
+}
+
+const kindOf = ({ profileId, days, firstMinutes, lastHours, ...kind }: ReadKind): KindUploads => ({
+  ...kind,
+  hours: [...firstMinutes.map((minute) => Math.floor(minute / 60)), ...lastHours],
+})
+
+/** The delays of the days, in their order, each from the first upload of any kind. */
+function delaysOf(kinds: readonly ReadKind[]): number[] {
+  const firstMs = new Map<number, number>()
+  for (const { days, firstMinutes } of kinds)
+    for (const [index, day] of days.entries())
+      firstMs.set(day, Math.min(firstMs.get(day) ?? Number.POSITIVE_INFINITY, (firstMinutes[index] ?? 0) * MINUTE))
+  return [...firstMs].toSorted(([a], [b]) => a - b).map(([day, ms]) => delayHours(day, ms))
 }
 
 type PersonSilence = SubjectSilence & { readonly profileId: string }

@@ -20,14 +20,14 @@ const nowMs = Date.now()
 async function handIn(
   { pool }: Warehouse,
   profileId: string,
-  { daysAgo, kinds = ['steps'] }: { daysAgo: number; kinds?: readonly LogKind[] },
+  { daysAgo, kinds = ['steps'], delayDays = 0 }: { daysAgo: number; kinds?: readonly LogKind[]; delayDays?: number },
 ): Promise<void> {
   const atMs = nowMs - daysAgo * DAY
   const outbox = createOutbox({ pool, catalogue, firstReadingMs: HOUR, now: () => atMs })
   await outbox.add(
     kinds.map((kind) => ({
       ...{ profileId, stream: 'data-logs', itemKey: `${kind}-${daysAgo}`, body: '{}' },
-      ...{ startAtMs: atMs - 2 * HOUR, endAtMs: atMs - HOUR },
+      ...{ startAtMs: atMs - 2 * HOUR - delayDays * DAY, endAtMs: atMs - HOUR - delayDays * DAY },
       evidence: { kind, offsetMinutes: 0, device: 'watch', isTimed: true },
     })),
   )
@@ -97,7 +97,7 @@ test('a kind that stops is noticed while others come, and the order of the uploa
   warehouse,
 }) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
-  const days = Array.from({ length: 25 }, (_, index) => index)
+  const days = Array.from({ length: 25 }, (_, index) => index + 1)
   const kindsOf = (daysAgo: number): LogKind[] => (daysAgo > 4 ? ['steps', 'sleep'] : ['steps'])
   for (const daysAgo of days.toReversed()) await handIn(warehouse, ada, { daysAgo, kinds: kindsOf(daysAgo) })
   await judgeSilence(warehouse.pool)
@@ -116,6 +116,43 @@ test('a kind that stops is noticed while others come, and the order of the uploa
     [ada, bob],
   )
   expect(differing).toEqual([])
+})
+
+test('logs that come later from week to week are noticed, by the first that came of each day', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  for (let day = 4; day < 32; day += 1) {
+    const delayDays = 4 - Math.floor((day - 4) / 7)
+    await handIn(warehouse, ada, { daysAgo: day - delayDays, delayDays })
+    await handIn(warehouse, ada, { daysAgo: 0, kinds: ['heart'], delayDays: day })
+  }
+
+  await judgeSilence(warehouse.pool)
+
+  expect(await statesOf(warehouse)).toContainEqual({ external_id: 'ada', kind: 'all', state: 'later_and_later' })
+})
+
+test('who hands in logs is judged once a day, and at once where a silence may begin or end', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  await handInDaily(warehouse, ada, { from: 24, to: 0 })
+  await judgeSilence(warehouse.pool)
+  const isJudged = async () => {
+    await warehouse.rows('update vitalsync.profiles set uploaded = true')
+    await judgeSilence(warehouse.pool)
+    return (await warehouse.rows('select from vitalsync.profiles where uploaded')).length === 0
+  }
+
+  expect(await isJudged()).toBe(false)
+  for (const change of [
+    `last_at = last_at - interval '1 day'`,
+    `silent_from = now() where subject = 'steps'`,
+    `state = 'kind_stopped' where subject = 'steps'`,
+  ]) {
+    await warehouse.rows(`update vitalsync.silence set ${change}`)
+    expect(await isJudged(), change).toBe(true)
+    expect(await isJudged(), change).toBe(false)
+  }
 })
 
 test('a person whom upstream does not answer is noticed only while others are read', async ({ warehouse }) => {
