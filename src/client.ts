@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { pulledStreams } from '../config/streams.ts'
 import type { archetypeAnswerSchema, receivedArchetypeSchema } from './base/contract/archetype.ts'
@@ -9,12 +8,8 @@ import type { ReceivedProfile } from './base/contract/profile.ts'
 import type { receivedScoreSchema, scoreAnswerSchema } from './base/contract/score.ts'
 import type { receivedTrendSchema, trendAnswerSchema } from './base/contract/trend.ts'
 import { UsageProblem } from './base/errors.ts'
-import { sleep } from './base/sleep.ts'
 import { parseInstant } from './base/time/instant.ts'
-import { openUpstream } from './pipeline/upstream/client.ts'
-import { createInMemoryBudgetStore } from './pipeline/upstream/limits/in-memory-budget-store.ts'
-import { openRateLimiter } from './pipeline/upstream/limits/rate-limiter.ts'
-import { createInMemoryTokenStore } from './pipeline/upstream/tokens/in-memory-token-store.ts'
+import { openLoneUpstream } from './pipeline/upstream/lone-upstream.ts'
 
 /**
  * `vitalsync/client`: the client of the pipeline for programs of others. Tokens and the request budget live in this process;
@@ -114,12 +109,7 @@ export function openClient(options: ClientOptions): UpstreamClient {
     requestsPerSecond: options.requestsPerSecond ?? requestsPerSecondDefault,
     inFlight: options.requestsInFlight ?? requestsInFlightDefault,
   }
-  const clock = Date.now
-  const store = createInMemoryBudgetStore(clock)
-  const rateLimiter = openRateLimiter({ store, limits, member: randomUUID(), clock, sleep })
-  const tokenStore = createInMemoryTokenStore(clock)
-  const credentials = { clientId, clientSecret }
-  const upstream = openUpstream({ url, credentials, tokenStore, rateLimiter, clock, random: Math.random, sleep })
+  const upstream = openLoneUpstream({ url, clientId, clientSecret, limits })
   const call = ({ signal }: Callable = {}) => ({ lane: 'manual', signal }) as const
   /** Tokens of people are kept by the name that upstream knows them by. */
   const person = (externalId: string) => ({ profileId: externalId, externalId })
@@ -142,10 +132,7 @@ export function openClient(options: ClientOptions): UpstreamClient {
     pushLogs: async (externalId, logs, given) =>
       void (await upstream.api.uploadLogs(person(externalId), logs, call(given))),
     deleteProfiles: (externalIds, given) => upstream.deleteProfiles(externalIds, call(given)),
-    async close() {
-      await upstream.close()
-      await rateLimiter.close()
-    },
+    close: () => upstream.close(),
   }
 }
 

@@ -3,6 +3,7 @@ import { MINUTE } from '../base/time/units.ts'
 import { type EngineAddresses, resolveDatabases } from '../operations/addresses.ts'
 import { requireMigrated, type WarehouseUse } from '../operations/migrate-warehouse.ts'
 import type { Pipeline } from '../operations/pipeline.ts'
+import type { UpstreamApi } from '../pipeline/upstream/api.ts'
 import { createDivision } from '../pipeline/warehouse/divided/division.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { joinEngines, joinPostgres, type StartedEngines } from './join-engines.ts'
@@ -43,12 +44,25 @@ export const readWarehouse: typeof withWarehouse = (context, work) => withWareho
 /** Joins or starts the Profile Service, for a command that asks it alone. */
 export async function withUpstream<T>(
   context: CommandContext,
-  work: (upstream: EngineAddresses['upstream']) => Promise<T>,
+  work: (upstream: UpstreamApi) => Promise<T>,
 ): Promise<T> {
   return withCloseStack(async (closeStack) => {
     const { addresses } = await joinEngines(context, closeStack)
-    return work(addresses.upstream)
+    return askAlone(addresses.upstream, work)
   })
+}
+
+/**
+ * Asks upstream one request after the other, by a budget of its own: the question of one person at a terminal is answered also where the
+ * queue, which has the budget of the fleet, is away.
+ */
+export async function askAlone<T>(
+  address: EngineAddresses['upstream'],
+  work: (upstream: UpstreamApi) => Promise<T>,
+): Promise<T> {
+  const { openLoneUpstream } = await import('../pipeline/upstream/lone-upstream.ts') // commands that ask upstream nothing load no client
+  const limits = { requestsPerSecond: Number.POSITIVE_INFINITY, inFlight: 1 }
+  return withCloseStack((closeStack) => work(closeStack.add(openLoneUpstream({ ...address, limits }), 'upstream').api))
 }
 
 export type OpenPipeline = StartedEngines & {

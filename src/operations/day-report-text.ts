@@ -1,3 +1,4 @@
+import type { Explanation } from '../base/contract/score-explanation.ts'
 import { formatCount, formatMinute } from '../base/text/readable.ts'
 import type { DayReport, DayState } from '../pipeline/warehouse/reports/day-report.ts'
 import { causeSentence, causeStep } from './cause-text.ts'
@@ -20,11 +21,11 @@ const upstreamLine = ({ scores, ...said }: UpstreamReason): string =>
   `upstream says of ${scores.join(', ')}: ${reasonText(said)}`
 
 /** The reason of a missing score, and for each input the minutes that are known and the minutes that are needed. */
-export function reasonText({ reason, lacks }: Omit<UpstreamReason, 'scores'>): string {
+export function reasonText({ reason, lacks }: Pick<Explanation, 'reason' | 'lacks'>): string {
   const minutes = lacks.map(
     ({ input, minutes, needed }) => `${input}: ${minutes} of ${formatCount(needed, 'minute')} needed`,
   )
-  return [reason, ...minutes].join('; ')
+  return [reason ?? '', ...minutes].join('; ')
 }
 
 /** The evidence of the answer, a line each. */

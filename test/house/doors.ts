@@ -24,8 +24,6 @@ export const doorsOf: Readonly<Record<string, readonly string[]>> = {
     'console/console-extension.ts',
     'derive/model/biomarker-catalogue.ts',
     'derive/model/model.ts',
-    'derive/records/explained-logs.ts',
-    'derive/records/explanation.ts',
     'evaluate/correlations.ts',
     'evaluate/evaluate-figures.ts',
     'evaluate/reference-file.ts',

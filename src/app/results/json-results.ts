@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { explanationSchema } from '../../base/contract/score-explanation.ts'
 import { gapReasons } from '../../pipeline/ledger/coverage-gaps.ts'
 import { emptyCauses } from '../../pipeline/ledger/empty-causes.ts'
 import { misfitKinds } from '../../pipeline/transfer/misfits.ts'
 import { doctorResult } from './doctor-result.ts'
-import { explanationResult } from './explanation-result.ts'
+
 import { entriesImportResult, healthImportResult } from './import-result.ts'
 import { causeEvidence, count, instant, share } from './result-fields.ts'
 import { silenceResult } from './silence-result.ts'
@@ -110,7 +111,7 @@ const sandboxAddress = {
  */
 export const jsonResultSchemas = {
   doctor: doctorResult,
-  explain: explanationResult,
+  explain: explanationSchema,
   evaluate: evaluationResult,
   'explain settle': z.strictObject({
     stream: z.string(),

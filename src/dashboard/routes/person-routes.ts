@@ -76,14 +76,14 @@ async function recordLook(
 
 /** Which scores of a day are stored, and why the others are not there. No values; the look is recorded all the same. */
 async function readDayScores(context: DashboardContext, { profileId, date }: DayOfPerson, { actor }: Visit) {
-  const { audit, reading, addresses } = context
+  const { audit, reading, pipeline } = context
   await audit.record({ who: actor.name, role: actor.role, action: 'look at missing scores', profileId, what: { date } })
   const externalId = await externalIdOf(context, { profileId })
   const stored = await readScoreTypes(reading, { profileId, localDate: date })
   const absent = scoreTypes.filter((type) => !stored.includes(type))
   const missing = absent.map(async (score) => {
     try {
-      return { score, ...absenceOf(await fetchExplanation({ ...addresses.upstream, externalId, date, score })) }
+      return { score, ...absenceOf(await fetchExplanation(pipeline.upstream.api, { externalId, date, score })) }
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       return { score, reason: `upstream does not say: ${error.message}`, factors: [] }
@@ -101,7 +101,7 @@ function absenceOf({ value, reason: given, lacks, missing }: ExplanationAnswer) 
     names: group.map(({ name }) => name),
     reason: shared,
   }))
-  return { reason: reasonText({ reason, lacks: [...lacks] }), factors }
+  return { reason: reasonText({ reason, lacks }), factors }
 }
 
 /** Masked names cannot be searched: who found a person by a beginning would know how the name begins. */
@@ -134,7 +134,8 @@ export const personRoutes = [
     async answer(context, { profileId, date, score }, visit) {
       await recordLook(context, visit, { profileId, action: 'look at explanation' })
       const externalId = await externalIdOf(context, { profileId })
-      return fetchExplanation({ ...context.addresses.upstream, externalId, date, score })
+      const found = await fetchExplanation(context.pipeline.upstream.api, { externalId, date, score })
+      return { ...found, reason: reasonText(found) }
     },
   }),
   defineRead({ name: 'person/day-scores', query: dayOfPerson, answer: readDayScores }),

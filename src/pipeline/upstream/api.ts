@@ -12,6 +12,7 @@ import {
   receivedProfilePageSchema,
   receivedProfileSchema,
 } from '../../base/contract/profile.ts'
+import { type Explanation, explainOperation, explanationSchema } from '../../base/contract/score-explanation.ts'
 import { Rejected } from '../../base/errors.ts'
 import type { Span } from '../../base/time/spans.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
@@ -48,9 +49,13 @@ export type UpstreamApi = {
   profile(externalId: string, options: CallOptions): Promise<ReceivedProfile>
   searchProfiles(query: ProfilePageQuery, options: CallOptions): Promise<ReceivedProfilePage>
   deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
+  /** Asks where the score of a local day comes from, or why it is missing. Throws `NotThere` where upstream does not explain. */
+  explain(score: ScoreOfDay, options: CallOptions): Promise<Explanation>
   /** Reads one stream as its row of the catalogue says. */
   read(stream: PulledStream, target: WindowToRead, options: CallOptions): Promise<UpstreamAnswer>
 } & PushOperations
+
+type ScoreOfDay = { readonly externalId: string; readonly date: string; readonly score: string }
 
 type WindowToRead = ProfileIds & {
   readonly window?: Span
@@ -146,8 +151,16 @@ function profileOperations({ authorized }: ApiDeps): ProfileOperations {
   }
 }
 
-function readOperations({ authorized }: ApiDeps): Pick<UpstreamApi, 'read'> {
+function readOperations({ authorized }: ApiDeps): Pick<UpstreamApi, 'read' | 'explain'> {
   return {
+    explain: ({ externalId, ...query }, options) =>
+      authorized.asAccount({
+        operation: explainOperation,
+        externalId,
+        query: queryStringOf(query),
+        ...options,
+        parse: bodyParserOf(explanationSchema),
+      }),
     /** The operation says by whose token it is called. */
     read(stream, target, options) {
       const { operation } = stream

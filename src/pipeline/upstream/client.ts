@@ -36,7 +36,7 @@ export type Upstream = {
   /** Deletes the profile's token from the token store. */
   forgetToken(profileId: string): Promise<void>
 
-  /** The operations one by one, as the conformance tests send them. */
+  /** The operations one by one. */
   readonly api: UpstreamApi
 
   close(): Promise<void>

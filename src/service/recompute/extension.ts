@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { scoreTypes } from '../../base/contract/score.ts'
+import { type Explanation, explainOperation, explanationSchema } from '../../base/contract/score-explanation.ts'
 import { dayNumberFromText, dayText } from '../../base/time/local-time.ts'
 import { parseDayFacts } from '../derive/day/facts.ts'
 import { neighbourDays } from '../derive/day/logs-by-day.ts'
 import type { ScoreType } from '../derive/days/scores.ts'
-import { type Explanation, explainScore } from '../derive/records/explanation.ts'
+import { explainScore } from '../derive/records/explanation.ts'
 import { badRequest, unknownProfile } from '../http/request-error.ts'
 import { defineRoute, type ServiceExtension } from '../http/service-route.ts'
 import { readDerivationInputs } from '../store/derivation-queue.ts'
@@ -16,65 +17,9 @@ import { countLogs, logDaysOf } from './portion.ts'
 import { factsLookBackDays } from './reach.ts'
 import { startRecompute } from './start-recompute.ts'
 
-const fraction = z.number().min(0).max(1)
-const count = z.int().min(0)
-
-const aboutLogs = {
-  dataType: z.string(),
-  source: z.string(),
-  deviceType: z.string(),
-  as: z.string().meta({ description: 'The kind or factor that the log was considered for' }),
-  startDateTime: z.string(),
-  endDateTime: z.string(),
-  amount: z.number().optional(),
-  reason: z.string().optional(),
-}
-const explainedLog = z.strictObject({ id: z.string(), value: z.number(), ...aboutLogs })
-const explainedGroup = z.strictObject({ count, ...aboutLogs })
-
-const factor = z.strictObject({
-  name: z.string(),
-  value: z.number(),
-  goal: z.number(),
-  unit: z.string(),
-  score: fraction,
-  weight: fraction.meta({ description: 'Its share of the score; 0 where the factor does not count' }),
-  contribution: fraction,
-  basis: z.string().optional(),
-})
-
-/** The answer of the route that explains. Lists of logs are bounded; the counts are of all logs. */
-export const explanationSchema = z.strictObject({
-  score: z.enum(scoreTypes),
-  date: z.string(),
-  value: fraction.nullable(),
-  state: z.string().nullable(),
-  coverage: fraction,
-  modelVersion: z.string(),
-  notice: z.string(),
-  reason: z.string().nullable().meta({ description: 'Why there is no score; null when there is one' }),
-  lacks: z
-    .array(z.strictObject({ input: z.enum(['wear', 'recorded', 'main sleep']), minutes: count, needed: count }))
-    .meta({
-      description:
-        'Which input lacked, where the reason is a matter of minutes: how many are known, of how many needed',
-    }),
-  factors: z.array(factor),
-  missing: z.array(z.strictObject({ name: z.string(), weight: fraction, reason: z.string() })),
-  used: z.array(explainedLog),
-  leftOut: z.array(explainedLog),
-  usedCount: count,
-  leftOutCount: count,
-  usedGroups: z.array(explainedGroup),
-  leftOutGroups: z.array(explainedGroup),
-})
-
-/** Explains a score: `GET /api/v1/profile/explain/{externalId}?date=2026-07-11&score=sleep`. It is none of the 28 operations. */
+/** `GET /api/v1/profile/explain/{externalId}?date=2026-07-11&score=sleep` */
 export const explainRoute = defineRoute({
-  name: 'explain',
-  method: 'GET',
-  path: '/api/v1/profile/explain/{externalId}',
-  caller: 'account',
+  ...explainOperation,
   summary: 'Explain a score of a local day: its factors, what is missing, and the logs behind it',
   query: z.object({
     date: z.iso

@@ -106,7 +106,7 @@ describe('an explanation', () => {
     expect(lines.indexOf('steps   ')).toBeLessThan(lines.indexOf('logs of the day'))
     expect(lines).toMatch(/diagnoses nothing/)
     expect(explanationLines(ask('activity', logs, '2026-05-01'))[0]).toBe(
-      'activity on 2026-05-01: no score, because no log tells of this day',
+      'activity on 2026-05-01: no score, because no log tells of this day; wear: 0 of 600 minutes needed',
     )
   })
   test('folds the logs of one kind, source and reason into one line, and lists fifty', () => {

@@ -1,13 +1,13 @@
+import type { ExplainedFactor, ExplainedLogGroup, Explanation } from '../../../base/contract/score-explanation.ts'
+import { reasonText } from '../../../operations/day-report-text.ts'
 import { type ExplainOptions, fetchExplanation } from '../../../operations/fetch-explanation.ts'
-import type { ExplainedLogGroup } from '../../../service/derive/records/explained-logs.ts'
-import type { ExplainedFactor, Explanation } from '../../../service/derive/records/explanation.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 import { withUpstream } from '../../with-pipeline.ts'
 
 /** Prints where a score comes from. */
 export async function runExplain(context: CommandContext, options: ExplainOptions): Promise<number> {
   const { terminal } = context
-  const found = await withUpstream(context, (upstream) => fetchExplanation({ ...upstream, ...options }))
+  const found = await withUpstream(context, (upstream) => fetchExplanation(upstream, options))
   if (terminal.json) terminal.printJson('explain', found)
   else terminal.print(explanationLines(found).join('\n'))
   return exitCodes.done
@@ -15,10 +15,10 @@ export async function runExplain(context: CommandContext, options: ExplainOption
 
 /** The explanation as lines for a terminal. */
 export function explanationLines(explanation: Explanation): string[] {
-  const { score, date, value, state, coverage, modelVersion, reason, factors, missing } = explanation
+  const { score, date, value, state, coverage, modelVersion, reason, lacks, factors, missing } = explanation
   const head =
     value === null
-      ? `${score} on ${date}: no score, because ${reason}`
+      ? `${score} on ${date}: no score, because ${reasonText({ reason, lacks })}`
       : `${score} on ${date}: ${value.toFixed(2)} (${state}), from ${Math.round(coverage * 100)} % of its weight, model ${modelVersion}`
   return [
     head,

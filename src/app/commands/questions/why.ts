@@ -6,7 +6,7 @@ import { profileIdsOf, selectedStreams } from '../../../operations/select-profil
 import { type DayReport, readDayReports } from '../../../pipeline/warehouse/reports/day-report.ts'
 import { upstreamThatRuns } from '../../join-engines.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { readWarehouse } from '../../with-pipeline.ts'
+import { askAlone, readWarehouse } from '../../with-pipeline.ts'
 
 type WhyOptions = { readonly externalId: string; readonly date: string; readonly streams: readonly string[] }
 
@@ -33,6 +33,7 @@ export async function runWhy(context: CommandContext, { externalId, date, stream
 async function withUpstreamReasons({ config }: CommandContext, report: DayReport) {
   const { stream, state, externalId, localDate: date } = report
   const upstream = stream === 'scores' && state === 'empty' ? await upstreamThatRuns(config) : undefined
-  const upstreamSays = upstream ? await fetchUpstreamReasons({ externalId, date }, upstream) : []
+  const day = { externalId, date }
+  const upstreamSays = upstream ? await askAlone(upstream, (api) => fetchUpstreamReasons(api, day)) : []
   return { ...report, ...(upstreamSays.length > 0 ? { upstreamSays } : {}) }
 }

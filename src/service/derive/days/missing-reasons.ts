@@ -6,12 +6,12 @@ import { nightFactorNames } from '../model/score-definitions.ts'
 export type MissingDay = { readonly facts: DayFacts | undefined; readonly isOver: boolean }
 
 /** An input that lacked: how many minutes of it are known, of how many needed. */
-export type Lack = {
+type Lack = {
   readonly input: 'wear' | 'recorded' | 'main sleep'
   readonly minutes: number
   readonly needed: number
 }
-type Missing = { readonly reason: string; readonly lacks: readonly Lack[] }
+type Missing = { readonly reason: string; readonly lacks: Lack[] }
 
 const without = (reason: string): Missing => ({ reason, lacks: [] })
 const lackOf = (reason: string, input: Lack['input'], minutes: number, needed: number): Missing => ({

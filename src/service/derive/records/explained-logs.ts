@@ -1,38 +1,8 @@
+import type { ExplainedLog, ExplainedLogGroup } from '../../../base/contract/score-explanation.ts'
 import { compareText } from '../../../base/text/compare-text.ts'
 import { dayNumberAt, isoText } from '../../../base/time/local-time.ts'
 import type { DataLog, Lineage } from '../day/parsed-log.ts'
 import { roundTo } from '../model/statistics.ts'
-
-export type ExplainedLog = {
-  id: string
-  dataType: string
-  source: string
-  deviceType: string
-  startDateTime: string
-  endDateTime: string
-  value: number
-  /** The kind or factor that the log was considered for. */
-  as: string
-  /** How much of a used log counts. */
-  amount?: number
-  /** Why a log was left out. */
-  reason?: string
-}
-
-/** Logs of one kind, source and reason, folded into one line. */
-export type ExplainedLogGroup = {
-  dataType: string
-  source: string
-  deviceType: string
-  as: string
-  reason?: string
-  count: number
-  /** The first start and the last end. */
-  startDateTime: string
-  endDateTime: string
-  /** How much of the used logs counts together, of kinds that can be summed. */
-  amount?: number
-}
 
 /** How many logs and groups are listed: a day may have a hundred thousand logs. `count` is the number of all. */
 const logsMax = 50

@@ -1,53 +1,17 @@
+import type { ExplainedFactor, ExplainedLog, Explanation } from '../../../base/contract/score-explanation.ts'
 import { dayText } from '../../../base/time/local-time.ts'
 import type { DayFacts } from '../day/facts.ts'
 import { factsOfDays } from '../day/facts-of-days.ts'
 import type { DataLog } from '../day/parsed-log.ts'
 import { createDerivation, type Derivation } from '../days/derivation.ts'
 import type { Factor, Factors } from '../days/factors.ts'
-import { type Lack, type MissingDay, missingReason } from '../days/missing-reasons.ts'
+import { type MissingDay, missingReason } from '../days/missing-reasons.ts'
 import { countedFactor, type Score, type ScoreType, stateOf } from '../days/scores.ts'
 import type { Demographics } from '../model/demographics.ts'
 import { type FactorName, lookBacks, modelVersion } from '../model/model.ts'
 import { type ScoreDefinition, scoreDefinitions, weightEntries } from '../model/score-definitions.ts'
 import { roundTo, sum } from '../model/statistics.ts'
-import { createLineageListener, type ExplainedLog, type ExplainedLogGroup } from './explained-logs.ts'
-
-export type ExplainedFactor = {
-  name: string
-  value: number
-  goal: number
-  unit: string
-  score: number
-  /** Its share of the score, after the weights of absent factors were redistributed. */
-  weight: number
-  /** Its part of the score's value: weight × score. */
-  contribution: number
-  basis?: string
-}
-
-export type Explanation = {
-  score: ScoreType
-  date: string
-  value: number | null
-  state: string | null
-  coverage: number
-  modelVersion: string
-  notice: string
-  /** Why there is no score; null when there is one. */
-  reason: string | null
-  /** Which input lacked, where the reason is a matter of minutes. */
-  lacks: readonly Lack[]
-  factors: ExplainedFactor[]
-  /** Absent factors, each with the reason. */
-  missing: { name: string; weight: number; reason: string }[]
-  /** The first logs by their start; the counts are of all of them, and the groups fold all of them. */
-  used: ExplainedLog[]
-  leftOut: ExplainedLog[]
-  usedCount: number
-  leftOutCount: number
-  usedGroups: ExplainedLogGroup[]
-  leftOutGroups: ExplainedLogGroup[]
-}
+import { createLineageListener } from './explained-logs.ts'
 
 const notice = 'An estimate of wellness. It diagnoses nothing.'
 
