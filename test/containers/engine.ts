@@ -69,44 +69,58 @@ const perlParts = 'perl-modules-5.36 libperl5.36 libfile-find-rule-perl libnumbe
 /** As debian:bookworm-slim is: nothing but what apt needs, without documents and translations. */
 const slim = [
   '--variant=apt',
+  '--dpkgopt=force-unsafe-io', // as in that image: a file that a crash cuts short is no loss here
   '--include=usr-is-merged',
   ...['doc', 'man', 'info', 'locale'].map((folder) => `--dpkgopt=path-exclude=/usr/share/${folder}/*`),
   `--customize-hook=chroot "$1" apt-get purge -qq -y usrmerge perl ${perlParts}`,
   '--customize-hook=rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*.bin',
 ]
 
-/** Images that no registry gives here, made of Debian's packages under the names that the files ask for. */
-export async function makeStandIns({ docker }: Engine): Promise<void> {
-  const has = (name: string) =>
-    docker('image', 'inspect', name).then(
-      () => true,
-      () => false,
-    )
+/** Builds an image of the folder, unless the engine has an image of its first name. */
+async function buildStandIn({ docker }: Engine, file: string, folder: string, ...tags: string[]): Promise<void> {
+  if (await hasImage(docker, tags[0] ?? '')) return
+  const words = tags.flatMap((tag) => ['--tag', tag])
+  await docker('build', '--file', join(folder, `${file}.Dockerfile`), ...words, folder)
+}
+
+const hasImage = (docker: Engine['docker'], name: string) =>
+  docker('image', 'inspect', name).then(
+    () => true,
+    () => false,
+  )
+
+const standIns = join(root, 'test/containers/stand-ins')
+
+/** The base images of config/Dockerfile, which no registry gives here, made of Debian's packages under their names. */
+export async function makeBaseImages(engine: Engine): Promise<void> {
+  const { docker } = engine
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-stand-ins-'))
   try {
-    if (!(await has('debian:bookworm-slim'))) {
+    if (!(await hasImage(docker, 'debian:bookworm-slim'))) {
       const base = join(folder, 'base.tar')
       await run('mmdebstrap', [...slim, 'bookworm', base], outputMax)
       await docker('import', base, 'debian:bookworm-slim')
       await rm(base)
     }
-    await cp(join(root, 'test/containers/stand-ins'), folder, { recursive: true })
     const npm = dirname(
       dirname(execFileSync('sh', ['-c', 'readlink -f "$(command -v npm)"'], { encoding: 'utf8' }).trim()),
     )
     await cp(npm, join(folder, 'npm'), { recursive: true })
     await copyFile(process.execPath, join(folder, 'node'))
     await copyFile('/etc/ssl/certs/ca-certificates.crt', join(folder, 'certificates.pem'))
-    const build = async (file: string, ...tags: string[]) => {
-      if (await has(tags[0] ?? '')) return
-      const words = tags.flatMap((tag) => ['--tag', tag])
-      await docker('build', '--file', join(folder, `${file}.Dockerfile`), ...words, folder)
-    }
-    await build('node', 'node:24-bookworm-slim')
-    await Promise.all([build('postgres', 'postgres:18-alpine'), build('redis', 'redis:8-alpine', 'redis:7-alpine')])
+    await copyFile(join(standIns, 'node.Dockerfile'), join(folder, 'node.Dockerfile'))
+    await buildStandIn(engine, 'node', folder, 'node:24-bookworm-slim')
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** The images of the engines of docker-compose.yml and of the tests, likewise. */
+export async function makeEngineImages(engine: Engine): Promise<void> {
+  await Promise.all([
+    buildStandIn(engine, 'postgres', standIns, 'postgres:18-alpine'),
+    buildStandIn(engine, 'redis', standIns, 'redis:8-alpine', 'redis:7-alpine'),
+  ])
 }
 
 /** The first with `configs` that hold their content, and with `replicas: 0` as a reason not to wait. */

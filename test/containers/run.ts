@@ -7,7 +7,16 @@ import { promisify, stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
 import { freePort } from '../../src/base/engines/embedded-postgres.ts'
 import { openDesk } from '../support/walk-page.ts'
-import { type Engine, findCompose, makeStandIns, NoEngine, openEngine, readVersion, root } from './engine.ts'
+import {
+  type Engine,
+  findCompose,
+  makeBaseImages,
+  makeEngineImages,
+  NoEngine,
+  openEngine,
+  readVersion,
+  root,
+} from './engine.ts'
 
 /**
  * Builds the image, brings docker-compose.yml up on a real Docker engine, and checks what docs/how-to/operating.md says of it; then tests of
@@ -93,7 +102,11 @@ function openWorld(engine: Engine, { program, settings, files }: WorldOptions): 
     sql: async (query) =>
       (await compose('exec', '-T', 'postgres', 'psql', '-U', 'postgres', '-tAc', query, 'vitalsync')).trim(),
     vitalsync: (...words) => compose('run', '--rm', '-T', '--no-deps', 'scheduler', ...words),
-    up: (...words) => compose('up', '--detach', '--no-build', ...words),
+    up: (...words) =>
+      compose('up', '--detach', '--no-build', ...words).catch(async (error: Error) => {
+        console.error(await compose('logs', '--no-color', '--tail', '20'))
+        throw error
+      }),
   }
 }
 
@@ -226,7 +239,7 @@ systemctl stop vitalsync-worker@1
 systemctl show --property Result --value vitalsync-worker@1`
 const health = `fetch('http://127.0.0.1:9471/health').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))`
 
-async function unitsUnderSystemd({ docker }: Engine): Promise<void> {
+async function buildSystemd({ docker }: Engine): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-systemd-'))
   try {
     await cp(join(root, 'test/containers/stand-ins/systemd.Dockerfile'), join(folder, 'Dockerfile'))
@@ -235,6 +248,9 @@ async function unitsUnderSystemd({ docker }: Engine): Promise<void> {
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+async function unitsUnderSystemd({ docker }: Engine): Promise<void> {
   const places = [
     '--volume',
     '/sys/fs/cgroup:/sys/fs/cgroup',
@@ -347,9 +363,12 @@ async function main(): Promise<void> {
   const ends: Array<() => Promise<unknown>> = [engine.close, () => rm(dirname(overlay), { recursive: true })]
   try {
     say(`Docker engine ${engine.version}`)
-    const [program] = await Promise.all([findCompose(), makeStandIns(engine)])
+    const [program] = await Promise.all([findCompose(), makeBaseImages(engine)])
     say('compose and the base images are there')
-    await buildImage(engine)
+    await Promise.all([
+      makeEngineImages(engine).then(() => say('the images of the engines are there')),
+      buildImage(engine),
+    ])
     await writeFile(overlay, slowly)
     const ports = { DASHBOARD_PORT: `${await freePort()}`, SERVICE_PORT: `${await freePort()}` }
     const worldOf = (settings: NodeJS.ProcessEnv, ...files: string[]) =>
@@ -361,13 +380,12 @@ async function main(): Promise<void> {
     )
     await firstStart(world, `http://127.0.0.1:${ports.DASHBOARD_PORT}`)
     await downAndUp(world)
-    await killedInMidRun(worldOf({}, 'docker-compose.yml', overlay))
+    await Promise.all([killedInMidRun(worldOf({}, 'docker-compose.yml', overlay)), buildSystemd(engine)])
     await scaledAndDrained(engine, world)
     await unitsUnderSystemd(engine)
     await withOwnUpstream(world, worldOf({ SANDBOX: '0', UPSTREAM_URL: 'http://own-upstream:8080' }))
     await world.compose('down', '--volumes')
-    await operatorPage(engine, program, ports)
-    await suiteOnContainers(engine)
+    await Promise.all([operatorPage(engine, program, ports), suiteOnContainers(engine)])
     say(`all of this holds: ${summary.join('; ')}`)
   } finally {
     // In this order, and each even if one before it failed: containers before their engine.

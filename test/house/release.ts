@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { type Engine, makeStandIns, NoEngine, openEngine } from '../containers/engine.ts'
+import { type Engine, makeBaseImages, NoEngine, openEngine } from '../containers/engine.ts'
 import { npmInstall, packInto, runAsUser, tryPackage } from './installed-package.ts'
 
 /**
@@ -134,7 +134,7 @@ async function buildImageOn(engine: Engine, version: string): Promise<void> {
   // An engine of this run alone has no base images yet, and where only such an engine is, no registry may give them.
   const isOurs = engine.env['DOCKER_HOST'] !== process.env['DOCKER_HOST']
   demand(isTrial || !isOurs, 'the image: no Docker engine answers')
-  if (isOurs) await makeStandIns(engine)
+  if (isOurs) await makeBaseImages(engine)
   const revision = runAsUser('git', ['rev-parse', 'HEAD']).trim()
   // A checkout names no repository; the workflow writes it into package.json.
   const repository = runAsUser('npm', ['pkg', 'get', 'repository.url']).match(/https:[^"]+?(?=\.git"|")/)?.[0]
