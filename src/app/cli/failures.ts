@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { discardedFailures, dueNow } from '../../pipeline/ledger/retry.ts'
 import { type CliProcess, causeOption, examples, jsonOption, parsePositive, requireIdsOrFilter } from './options.ts'
 
 export function declareFailures(program: Command, cli: CliProcess): void {
@@ -46,7 +47,7 @@ type ChoiceOptions = FilterOptions & { all?: boolean }
 
 function declareRetry(failures: Command, cli: CliProcess): void {
   withChoice(failures, 'retry')
-    .description('make failures due now for the next sweep or sync; failed jobs of a back-fill are enqueued again')
+    .description(`make failures ${dueNow}`)
     .action(async (ids: string[], { json, ...options }: ChoiceOptions) => {
       const filter = filterOf(ids, options)
       const { retryFailures } = await import('../commands/failures.ts')
@@ -56,7 +57,7 @@ function declareRetry(failures: Command, cli: CliProcess): void {
 
 function declareDiscard(failures: Command, cli: CliProcess): void {
   withChoice(failures, 'discard')
-    .description('delete failed jobs, and never ask for refused windows again')
+    .description(`forget failures; ${discardedFailures}`)
     .action(async (ids: string[], { json, ...options }: ChoiceOptions) => {
       const filter = filterOf(ids, options)
       const { discardFailures } = await import('../commands/failures.ts')

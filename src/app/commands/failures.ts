@@ -4,6 +4,7 @@ import { formatMinute, formatNumber } from '../../base/text/readable.ts'
 import { troubleText } from '../../operations/read-status.ts'
 import { retryRecordedFailures } from '../../operations/retry-failures.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
+import { discardedFailures, onlyAfterRetry, retriedText } from '../../pipeline/ledger/retry.ts'
 import { openQueueEngine } from '../../pipeline/queue/engine.ts'
 import { createEnqueuer } from '../../pipeline/queue/enqueue.ts'
 import { createLiveWorkers } from '../../pipeline/warehouse/runs/live-workers.ts'
@@ -42,7 +43,7 @@ function failureTable(found: readonly RecordedFailure[], paint: Paint): string {
       failure.externalId,
       failure.attempts,
       formatMinute(failure.lastAt),
-      failure.nextTryAt ? formatMinute(failure.nextTryAt) : shadedCell('never', 'odd'),
+      failure.nextTryAt ? formatMinute(failure.nextTryAt) : shadedCell(onlyAfterRetry, 'odd'),
       failure.reason,
     ]),
     paint,
@@ -62,7 +63,7 @@ export async function showFailure(context: CommandContext, { id }: { id: string 
         `reason:   ${found.reason}${found.status === null ? '' : ` (status ${found.status})`}`,
         `what to do: ${found.hint ?? 'see the worker’s log at level error'}`,
         `tried ${formatNumber(found.attempts)} times, first ${found.firstAt.toISOString()}, last ${found.lastAt.toISOString()}`,
-        found.nextTryAt ? `next try: ${found.nextTryAt.toISOString()}` : 'next try: never, unless retried',
+        `next try: ${found.nextTryAt?.toISOString() ?? onlyAfterRetry}`,
       ].join('\n'),
     )
   }
@@ -83,13 +84,8 @@ export async function retryFailures(context: CommandContext, filter: FailureFilt
   })
   if (terminal.json) terminal.printJson('failures retry', { retried, enqueued })
   else {
-    const parts = [
-      ...(due > 0 ? [`${formatNumber(due)} are due again: the next sweep takes them; at once: vitalsync sync.`] : []),
-      ...(enqueued > 0
-        ? [`${formatNumber(enqueued)} wait in the queue for a worker: vitalsync up, or vitalsync worker.`]
-        : []),
-    ]
-    if (parts.length > 0 || !filter.ids) terminal.print(parts.join('\n') || NOTHING_TO_DO)
+    const text = retriedText({ due, enqueued })
+    if (text !== '' || !filter.ids) terminal.print(text || NOTHING_TO_DO)
   }
   requireAllFound(retried, filter, ['failure', 'vitalsync failures list'])
   return exitCodes.done
@@ -109,8 +105,7 @@ export async function discardFailures(context: CommandContext, filter: FailureFi
   })
   if (terminal.json) terminal.printJson('failures discard', { discarded })
   else if (discarded === 0 && !filter.ids) terminal.print(NOTHING_TO_DO)
-  else if (discarded > 0)
-    terminal.print(`${formatNumber(discarded)} discarded. Windows among them stay gaps and are not asked for again.`)
+  else if (discarded > 0) terminal.print(`${formatNumber(discarded)} discarded: ${discardedFailures}.`)
   requireAllFound(discarded, filter, ['failure', 'vitalsync failures list'])
   return exitCodes.done
 }

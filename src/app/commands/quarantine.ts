@@ -1,6 +1,7 @@
 import { formatMinute, formatNumber } from '../../base/text/readable.ts'
 import { quarantineOf } from '../../operations/open-quarantine.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
+import { replayedText } from '../../pipeline/ledger/retry.ts'
 import type { QuarantineFilter } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { formatTable } from '../terminal/table.ts'
@@ -63,16 +64,8 @@ export async function replayQuarantine(context: CommandContext, filter: Quaranti
   })
   if (terminal.json) terminal.printJson('quarantine replay', replayed)
   else {
-    const { pushed, stored, reread } = replayed
-    const waiting = [
-      ...(pushed > 0 ? [`${formatNumber(pushed)} wait to be pushed again.`] : []),
-      ...(reread > 0 ? [`For ${formatNumber(reread)} upstream is asked again.`] : []),
-    ]
-    const parts = [
-      ...(stored > 0 ? [`${formatNumber(stored)} fit now, and are stored.`] : []),
-      ...(waiting.length > 0 ? [`${waiting.join(' ')} The next sweep does it; at once: vitalsync sync.`] : []),
-    ]
-    if (parts.length > 0 || !filter.ids) terminal.print(parts.length > 0 ? parts.join(' ') : NOTHING_TO_DO)
+    const text = replayedText(replayed)
+    if (text !== '' || !filter.ids) terminal.print(text || NOTHING_TO_DO)
   }
   requireAllFound(replayed.pushed + replayed.stored + replayed.reread, filter, [
     'quarantined record',

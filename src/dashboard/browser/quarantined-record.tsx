@@ -1,3 +1,4 @@
+import { replayedText } from '../../pipeline/ledger/retry.ts'
 import { changeQuery } from '../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../web/browser/ask.ts'
 import { nowMs } from '../../web/browser/live-state.ts'
@@ -26,8 +27,8 @@ const PREVIEWED_MAX = 8
 /** Replay and discard of records. Both show first what they are about. */
 export function RecordActions({ what, about, chosen, option, count, preview = [], again }: ChoiceProps) {
   const replay = async () => {
-    const replayed = await act<{ pushed: number; stored: number; reread: number }>('quarantine/replay', chosen)
-    return `${shownCount(replayed.pushed, 'item')} will be pushed again; ${shownCount(replayed.stored, 'record')} fit by now and are stored; for ${shownCount(replayed.reread, 'record')} upstream is asked again. What still does not fit comes back.`
+    const replayed = await act<Parameters<typeof replayedText>[0]>('quarantine/replay', chosen)
+    return `${replayedText(replayed)} What still does not fit comes back.`
   }
   const discard = async () => {
     const { discarded } = await act<{ discarded: number }>('quarantine/discard', chosen)
@@ -46,8 +47,8 @@ export function RecordActions({ what, about, chosen, option, count, preview = []
         confirm={
           <>
             <p>
-              {shownCount(count, 'record')}: items to be pushed wait again, and for records that were read upstream is
-              asked again.
+              {shownCount(count, 'record')}: items are pushed again; records are stored where they fit now, and read
+              again where not.
             </p>
             <Preview records={preview} />
           </>

@@ -1,22 +1,37 @@
+import { readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
+import { createFailures } from '../../../src/pipeline/warehouse/runs/stored-failures.ts'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
 import { hostile, oddNames } from './faulty-people.ts'
 
+/** What the command does, as its help says it: the reference holds the help. */
+async function helpFor(verb: 'retry' | 'discard'): Promise<string> {
+  const reference = await readFile(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8')
+  const said = new RegExp(
+    `### vitalsync failures ${verb} .*\\n(?:.*\\n)*?(?:make failures|forget failures;) (.+)\\.\\n`,
+  )
+  return said.exec(reference)?.[1] ?? `no help for ${verb}`
+}
+
 test('failures are grouped by cause; a group is retried, and discarded after a question', async ({ visit, world }) => {
   const page = await visit('/failures')
   const row = page.getByRole('row', { name: /upstream answers 503/ })
+  const [shown] = await createFailures(world.pipeline).list({ reason: 'upstream answers 503' }, 1)
+  await row.getByText(shown?.hint ?? 'no advice').waitFor()
   await row.getByRole('button', { name: /^Retry/ }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText(/^vitalsync failures retry --cause [0-9a-f]{32}$/).waitFor()
+  await dialog.getByText(await helpFor('retry')).waitFor()
   await dialog.getByRole('button', { name: 'Retry', exact: true }).click()
-  await dialog.getByText('1 failure will be tried again').waitFor()
+  await dialog.getByText('1 due now, for the next sweep; at once: vitalsync sync.').waitFor()
   await dialog.getByRole('button', { name: 'Close' }).click()
 
   await row.getByRole('button', { name: /^Discard/ }).click()
   expect(
     await world.rows(`select count(*)::int as n from vitalsync.failures where reason = 'upstream answers 503'`),
   ).toEqual([{ n: 1 }])
+  await dialog.getByText(await helpFor('discard')).waitFor()
   await dialog.getByRole('button', { name: 'Discard', exact: true }).click()
   await dialog.getByText('1 failure discarded').waitFor()
   await dialog.getByRole('button', { name: 'Close' }).click()

@@ -165,13 +165,13 @@ test('some failures of a cause are chosen, and retried after a look at what is a
   expect(await findBarriers(page)).toEqual([])
   await page.getByRole('button', { name: 'Retry: 2 selected' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('2 failures will be asked for again:').waitFor()
+  await dialog.getByText(/^2 failures will be due now: the next sweep or sync takes them/).waitFor()
   expect(await dialog.getByRole('listitem').allTextContents()).toEqual([
     expect.stringMatching(/^chosen-\d: sync-profile, all that is due$/),
     expect.stringMatching(/^chosen-\d: sync-profile, all that is due$/),
   ])
   await dialog.getByRole('button', { name: 'Retry', exact: true }).click()
-  await dialog.getByText(/^2 failures will be tried again by the next sweep/).waitFor()
+  await dialog.getByText(/^2 due now, for the next sweep/).waitFor()
   expect(
     await world.rows(`select external_id from vitalsync.profiles where id = any($1) and due_at <= now() order by 1`, [
       added,

@@ -110,7 +110,7 @@ test('quarantine counts every record, and shows them page by page', async ({ vis
   await dialog.getByText('2 records:').waitFor()
   expect(await dialog.getByRole('listitem').count()).toBe(2)
   await dialog.getByRole('button', { name: 'Replay selected', exact: true }).click()
-  await dialog.getByText(/for 2 records upstream is asked again/).waitFor()
+  await dialog.getByText(/^2 to be read again\. The next sweep does it/).waitFor()
   await other
     .getByRole('row', { name: /one of many/ })
     .getByText('618')

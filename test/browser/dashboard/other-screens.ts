@@ -104,7 +104,7 @@ test('a quarantined record is shown whole only with values on, never runs, and i
   expect(await findBarriers(page)).toEqual([])
   await page.getByRole('button', { name: /^Replay this one/ }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Replay this one', exact: true }).click()
-  await page.getByText(/for 1 record upstream is asked again/).waitFor()
+  await page.getByText(/^1 to be read again\. The next sweep does it/).waitFor()
   expect(await page.title()).toBe('Quarantine · vitalsync')
   expect(await world.rows('select from warehouse.quarantine')).toHaveLength(2)
 })

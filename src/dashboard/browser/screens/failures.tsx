@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { shellWord } from '../../../base/text/readable.ts'
+import { adviceFor, discardedFailures, dueNow, onlyAfterRetry, retriedText } from '../../../pipeline/ledger/retry.ts'
 import { address } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { FailureGroupsAnswer, FailuresAnswer } from '../../routes/failure-routes.ts'
-import { followedCounts, live, mayAct } from '../dashboard-state.ts'
+import { followedCounts, mayAct } from '../dashboard-state.ts'
 import { CausePageLinks, causesQuery, PageLinks, PersonLink, pageOfCauses } from '../links.tsx'
 import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
 
@@ -79,26 +80,7 @@ function Groups({ page, again }: { page: Json<FailureGroupsAnswer>; again: () =>
 }
 
 const nextTryWords = ({ nextTryAt }: { nextTryAt: string | null }): string =>
-  nextTryAt ? shownAge(nextTryAt, nowMs.value) : 'by hand only'
-
-function adviceFor({ kind, status, nextTryAt }: Group): string {
-  if (kind === 'window' && nextTryAt === null) return 'Discarded: it is asked for again only after a retry.'
-  if (kind === 'window' && (status === 400 || status === 422))
-    return 'Upstream rejects the request: show its operator the reason.'
-  if (nextTryAt === null) return 'Correct the cause, then retry.'
-  return 'It is tried again automatically; a retry does not wait for that time.'
-}
-
-/** The one account of a retry: a sweep takes what is due, and failed back-fills wait in the queue at once. */
-function retriedText({ due, enqueued }: { due: number; enqueued: number }): string {
-  const sweepAt = live.value?.nextSlots.find(({ schedule }) => schedule === 'sweep')?.at
-  const sweep = `the next sweep${sweepAt ? ` (${shownAge(sweepAt, nowMs.value)})` : ''}`
-  const parts = [
-    ...(due > 0 ? [`${shownCount(due, 'failure')} will be tried again by ${sweep}.`] : []),
-    ...(enqueued > 0 ? [`${shownCount(enqueued, 'failure')} will be tried again from the queue.`] : []),
-  ]
-  return parts.join(' ') || 'Nothing of it is left to be tried again.'
-}
+  nextTryAt ? shownAge(nextTryAt, nowMs.value) : onlyAfterRetry
 
 type Choice = { readonly cause: string } | { readonly ids: readonly string[] }
 
@@ -116,7 +98,8 @@ type ChoiceProps = {
 
 /** Retry and discard of a cause, or of some failures. Both show first what they are about. */
 function ChoiceActions({ choice, count, about, option, preview, again }: ChoiceProps) {
-  const retry = async () => retriedText(await act<{ due: number; enqueued: number }>('failures/retry', choice))
+  const retry = async () =>
+    retriedText(await act<Parameters<typeof retriedText>[0]>('failures/retry', choice)) || 'Nothing of it is left.'
   const discard = async () => {
     const { discarded } = await act<{ discarded: number }>('failures/discard', choice)
     return `${shownCount(discarded, 'failure')} discarded.`
@@ -129,7 +112,9 @@ function ChoiceActions({ choice, count, about, option, preview, again }: ChoiceP
         command={`vitalsync failures retry ${option}`}
         confirm={
           <>
-            <p>{shownCount(count, 'failure')} will be asked for again:</p>
+            <p>
+              {shownCount(count, 'failure')} will be {dueNow}.
+            </p>
             {preview}
           </>
         }
@@ -144,8 +129,7 @@ function ChoiceActions({ choice, count, about, option, preview, again }: ChoiceP
         confirm={
           <>
             <p>
-              {shownCount(count, 'failure')} will be forgotten. Windows among them stay gaps, and are asked for again
-              only after a retry:
+              {shownCount(count, 'failure')} will be forgotten; {discardedFailures}.
             </p>
             {preview}
           </>

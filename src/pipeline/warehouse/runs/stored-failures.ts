@@ -1,3 +1,4 @@
+import { adviceFor } from '../../ledger/retry.ts'
 import { type JobParams, paramsText, parseParamsText } from '../../transfer/order.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
@@ -204,7 +205,7 @@ async function listFailures(
      order by c.last_at desc, c.id collate "C" desc limit $7`,
     [...valuesOf(filter), micros, id, limit],
   )
-  return rows.map(({ key, ...row }) => ({ key, failure: { ...row, hint: row.hint ?? hintFor(row) } }))
+  return rows.map(({ key, ...row }) => ({ key, failure: { ...row, hint: row.hint ?? adviceFor(row) } }))
 }
 
 export function createFailures({ pool }: { pool: Pool }): Failures {
@@ -222,18 +223,4 @@ export function createFailures({ pool }: { pool: Pool }): Failures {
     retry: (filter) => retryFailures(pool, filter),
     discard: (filter) => discardFailures(pool, filter),
   }
-}
-
-/** The advice to the operator. */
-function hintFor({ kind, status, nextTryAt }: Pick<RecordedFailure, 'kind' | 'status' | 'nextTryAt'>): string {
-  if (kind === 'job') return 'Correct the cause that the reason names, then: vitalsync failures retry.'
-  if (nextTryAt === null) return 'It was discarded and is not read. To read it again: vitalsync failures retry.'
-  if (status === 404) return 'Upstream does not know this profile or this kind of data: see vitalsync profiles show.'
-  if (status === 400 || status === 422)
-    return 'Upstream rejects the request itself: show its operator the reason above, or discard the failure.'
-  if (status !== null && status >= 300 && status < 400)
-    return 'Upstream redirects this window; redirects are not followed. Is UPSTREAM_URL the final address? Else show its operator the reason above.'
-  if (status !== null && status >= 400 && status < 500)
-    return 'Upstream refuses the window: correct the cause there, then vitalsync failures retry.'
-  return 'Upstream gave no usable answer. The window is read again later, or by the next sweep: vitalsync failures retry.'
 }

@@ -102,7 +102,7 @@ test('a failure names the cause that chooses it with its like', async ({ warehou
   await warehouse.rows(`update vitalsync.refusals set status = null where stream = 'trends'`)
 
   const [first] = await failures.list({ reason: 'no such data' }, 1)
-  expect(first?.hint).toContain('or by the next sweep: vitalsync failures retry')
+  expect(first?.hint).toContain('again automatically; vitalsync failures retry does not wait')
   for (const failure of await failures.list({}, 100)) {
     const chosen = await failures.list({ cause: failure.cause }, 100)
     expect(chosen.map(labelOf)).toContain(labelOf(failure))
