@@ -1,6 +1,6 @@
 import { formatNumber } from '../../base/text/readable.ts'
 
-/** What a retry, a replay and a discard do, in the words of the commands, their help, and the pages. */
+/** The words of commands, help and pages for a retry, a replay and a discard. */
 
 export const dueNow = 'due now: the next sweep or sync takes them; failed back-fills are enqueued again'
 export const discardedFailures = 'windows among them stay gaps, and are asked for again only after a retry'

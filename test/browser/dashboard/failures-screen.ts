@@ -5,7 +5,7 @@ import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
 import { hostile, oddNames } from './faulty-people.ts'
 
-/** What the command does, as its help says it: the reference holds the help. */
+/** The help of the command, which the reference repeats. */
 async function helpFor(verb: 'retry' | 'discard'): Promise<string> {
   const reference = await readFile(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8')
   const said = new RegExp(
