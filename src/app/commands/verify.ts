@@ -125,7 +125,7 @@ function resultLines(result: VerifyResult, options: VerifyOptions): string[] {
     ...fewerLines(result),
     `silent differences: ${formatCount(windowsDiffering, 'window')}, a rate of ${formatPercent(rate ?? 0)}${interval}`,
     `missing here ${formatNumber(result.missingHere)}, differing ${formatNumber(result.differing)}, missing upstream ${formatNumber(result.missingUpstream)}, unreadable ${formatNumber(result.unreadable)}`,
-    ...(result.unreadable > 0 ? ['unreadable records are kept as they are: vitalsync quarantine list'] : []),
+    ...(result.unreadable > 0 ? ['unreadable records that were kept: vitalsync quarantine list'] : []),
     ...differencesLines(result, options),
   ]
 }
