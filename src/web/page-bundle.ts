@@ -25,11 +25,20 @@ type BundledText = { readonly name: string; readonly text: string; readonly isEn
 /** The file that `bundle-pages.ts` writes beside the sources, where they are packed without the bundler. */
 const BUNDLED_NAME = 'bundled.json'
 
+const opened = new Map<string, Promise<PageBundle>>()
+
 /**
- * Bundles the page whose sources are in `folder`, beginning with `main.tsx`, in memory. A packed program has no bundler: there the
- * texts were written beside the sources when it was packed.
+ * Bundles the page whose sources are in `folder`, beginning with `main.tsx`, in memory, once in a process unless it failed. A
+ * packed program has no bundler: there the texts were written beside the sources when it was packed.
  */
-export async function openPageBundle(folder: URL): Promise<PageBundle> {
+export function openPageBundle(folder: URL): Promise<PageBundle> {
+  const bundle = opened.get(folder.href) ?? bundlePage(folder)
+  opened.set(folder.href, bundle)
+  bundle.catch(() => opened.delete(folder.href))
+  return bundle
+}
+
+async function bundlePage(folder: URL): Promise<PageBundle> {
   const packed = await readFile(new URL(BUNDLED_NAME, folder), 'utf8').catch(() => undefined)
   const texts: BundledText[] = packed === undefined ? await bundleTexts(folder) : JSON.parse(packed)
   const files = await Promise.all(texts.map(compressed))

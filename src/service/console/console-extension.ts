@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isLoopback } from '../../base/text/readable.ts'
 import { type Access, openAccess } from '../../web/access.ts'
-import { openPageBundle, type PageBundle } from '../../web/page-bundle.ts'
+import { openPageBundle } from '../../web/page-bundle.ts'
 import { addPageGuard } from '../../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../../web/page-questions.ts'
 import { addPageRoutes } from '../../web/page-routes.ts'
@@ -88,20 +88,10 @@ async function addConsole(app: FastifyInstance, context: ConsoleContext, access:
     credentials: (visitOf(request)?.actor.role === 'act' && context.sandbox?.credentials) || null,
   }))
   addPageQuestions(app, { path: consolePath, context, routes: consoleRoutes(context), visitOf, record })
-  addPageRoutes(app, { bundle: bundleOnce(), title: 'vitalsync console', path: consolePath })
+  addPageRoutes(app, { bundle: openConsole, title: 'vitalsync console', path: consolePath })
 }
 
-/** A bundle that failed is forgotten: the next request tries again. */
-function bundleOnce(): () => Promise<PageBundle> {
-  let bundling: Promise<PageBundle> | undefined
-  return () => {
-    bundling ??= openPageBundle(new URL('./browser/', import.meta.url)).catch((error: unknown) => {
-      bundling = undefined
-      throw error
-    })
-    return bundling
-  }
-}
+const openConsole = () => openPageBundle(new URL('./browser/', import.meta.url))
 
 /** Every question and action of the console. */
 const consoleRoutes = (context: ConsoleContext): readonly ConsoleRoute[] => [
