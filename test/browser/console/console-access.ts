@@ -91,7 +91,7 @@ test('with passwords it asks to sign in; the role look makes no key and gets no 
     { who: 'lena', role: 'look', action: 'sign-in' },
     { who: 'ada', role: 'act', action: 'sign-in' },
     { who: 'ada', role: 'act', action: 'keys/make' },
-    { who: 'ada', action: 'sign-in refused' },
+    { who: 'ada', action: 'sign-in refused', address: '127.0.0.1', requestId: expect.stringMatching(/./) },
   ])
   expect(logged.join()).not.toMatch(/battery|guess|wrong/)
 })
