@@ -7,6 +7,9 @@ import { openMemoryFolder } from './memory-folder.ts'
 import { failIfRequired, isInstalled } from './programs.ts'
 import { startRedis } from './redis-server.ts'
 
+/** Six files at once with up to a hundred each: two versions of a worker, or queues of many parts, in several processes. */
+const TEST_CONNECTIONS_MAX = 600
+
 /**
  * The engines of a test run, in this order of preference: the addresses TEST_DATABASE_URL and TEST_REDIS_URL; containers, where
  * Docker answers; the embedded Postgres and a `redis-server` on the PATH. Without any Redis the tests on Redis are skipped, and
@@ -66,7 +69,7 @@ async function containerPostgres(): Promise<TestEngine> {
   const container = await new GenericContainer('postgres:18-alpine')
     .withEnvironment({ POSTGRES_PASSWORD: 'test' })
     .withExposedPorts(5432)
-    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'max_connections=300'])
+    .withCommand(['postgres', '-c', 'fsync=off', '-c', `max_connections=${TEST_CONNECTIONS_MAX}`])
     .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
     .start()
   const url = `postgres://postgres:test@${container.getHost()}:${container.getMappedPort(5432)}/postgres`
@@ -86,7 +89,7 @@ async function containerRedis(): Promise<TestEngine> {
 async function embeddedPostgres(): Promise<TestEngine> {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-test-'))
   await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
-  const postgres = await startPostgres({ folder, throwAway: true, connectionsMax: 300 })
+  const postgres = await startPostgres({ folder, throwAway: true, connectionsMax: TEST_CONNECTIONS_MAX })
   return {
     url: postgres.adminUrl('postgres'),
     from: 'embedded',
