@@ -189,14 +189,21 @@ test('totals and parts that contradict one another are the larger of the two at 
   )
 })
 
-test('what a second source has of the same day, parts or totals, adds nothing', () => {
+/** Within an hour a log says when: where the other source has no finer log, that time of it counts. */
+const isRepeatable = (log: DataLog, _: number, logs: readonly DataLog[]) =>
+  log.endMs - log.startMs > 3_600_000 ||
+  logs.every((other) => other === log || other.startMs < log.startMs || other.endMs > log.endMs)
+
+test('a second source that repeats the finest logs, and totals of more than an hour, adds nothing', () => {
   const both = cutDays
     .map(({ made, on }) => ({ on, whole: withoutContradiction(made) }))
     .chain(({ on, whole }) => {
       const watch = logsOf(whole, on, [0, on.hours * 60])
-      const copies = watch.map(({ id: _, ...copied }) =>
-        log('steps', new Date(copied.startMs).toISOString(), [0, copied.value], { ...copied, ...phone }),
-      )
+      const copies = watch
+        .filter(isRepeatable)
+        .map(({ id: _, ...copied }) =>
+          log('steps', new Date(copied.startMs).toISOString(), [0, copied.value], { ...copied, ...phone }),
+        )
       return fc
         .subarray(copies)
         .chain((some) => inAnyOrder([...watch, ...some]))
