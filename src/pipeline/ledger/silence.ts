@@ -86,7 +86,7 @@ export function habitOf(hours: readonly number[]): Habit {
 /** One row for all kinds together, and one for each kind. Whether all kinds have stopped is left to the time that passes. */
 export function judgeUploads({ kinds, delays }: PersonUploads): SubjectSilence[] {
   if (kinds.length === 0) return []
-  const last = kinds.reduce((newest, kind) => (kind.lastAtMs > newest.lastAtMs ? kind : newest))
+  const last = kinds.reduce((newest, kind) => (isNewer(kind, newest) ? kind : newest))
   const habit = habitOf(kinds.flatMap(({ hours }) => hours))
   const all: SubjectSilence = {
     ...{ subject: 'all', lastAtMs: last.lastAtMs, device: last.device, ...habit },
@@ -106,6 +106,10 @@ export function judgeUploads({ kinds, delays }: PersonUploads): SubjectSilence[]
       }),
   ]
 }
+
+/** One import brings several kinds at the same time: the device then decides, as it does within a kind. */
+const isNewer = (kind: KindUploads, other: KindUploads): boolean =>
+  kind.lastAtMs > other.lastAtMs || (kind.lastAtMs === other.lastAtMs && kind.device > other.device)
 
 /** The delay of an irregular person is short on some day of each week. */
 function isLaterAndLater(delays: readonly number[]): boolean {

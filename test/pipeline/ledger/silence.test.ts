@@ -61,6 +61,31 @@ test('a kind that stopped is measured by the last upload of any kind', () => {
   expect(judge(daily.slice(0, 5))).toEqual([all, steps, ['sleep', undefined, 'watch']])
 })
 
+test('a kind has stopped when the last upload of any kind came later than its habit allows, and not at that time', () => {
+  const sleep = uploads('sleep', daily)
+  const limitMs = sleep.lastAtMs + (24 + silenceRules.graceHours) * HOUR
+  const stateOfSleep = (lastAtMs: number) =>
+    judgeUploads({ kinds: [sleep, { ...uploads('steps', daily), lastAtMs }], delays: [] })[1]?.state
+
+  expect(stateOfSleep(limitMs)).toBeUndefined()
+  expect(stateOfSleep(limitMs + 1)).toBe('kind_stopped')
+})
+
+test('all kinds together have the uploads of each and the newest time, day and device, in any order of the kinds', () => {
+  const every = (from: number, times: number) => Array.from({ length: times }, (_, index) => from + index * 72)
+  const steps = { ...uploads('steps', every(0, 10)), lastDay: 40 }
+  const sleep = uploads('sleep', every(24, 10))
+  const heart = { ...uploads('heart', every(48, 9)), lastAtMs: sleep.lastAtMs, device: 'ring' }
+  const expected = { lastAtMs: sleep.lastAtMs, lastDay: 40, device: 'watch', longHours: 24, silentAfterHours: 44 }
+
+  for (const kinds of [
+    [steps, sleep, heart],
+    [sleep, heart, steps],
+    [heart, steps, sleep],
+  ])
+    expect(judgeUploads({ kinds, delays: [] })[0]).toMatchObject({ subject: 'all', ...expected })
+})
+
 test('kinds that no permission stops are no subjects of their own', () => {
   const kinds = [uploads('zero', daily), uploads('other', daily)]
   expect(judgeUploads({ kinds, delays: [] }).map(({ subject }) => subject)).toEqual(['all'])
@@ -85,6 +110,19 @@ test.each([
   const [all] = judgeUploads({ kinds: [uploads('steps', daily)], delays })
   expect(all?.state).toBe(state)
   expect(judgeUploads({ kinds: [uploads('steps', daily)], delays: delays.slice(1) })[0]?.state).toBeUndefined()
+})
+
+const weekOf = (...delays: number[]) => Array.from({ length: 7 }, (_, index) => delays[index] ?? delays.at(-1) ?? 0)
+
+test.each([
+  ['a day later than the first week', [weekOf(0), weekOf(8), weekOf(16), weekOf(24)], 'later_and_later'],
+  ['an hour less', [weekOf(0), weekOf(8), weekOf(16), weekOf(23)], undefined],
+  ['two weeks alike', [weekOf(0), weekOf(8), weekOf(8), weekOf(24)], undefined],
+  ['the first two weeks alike', [weekOf(0), weekOf(0), weekOf(8), weekOf(24)], undefined],
+  ['a day of the last week as early as the first week', [weekOf(2), weekOf(8), weekOf(16), weekOf(2, 26)], undefined],
+  ['each day of the last week later', [weekOf(2), weekOf(8), weekOf(16), weekOf(3, 26)], 'later_and_later'],
+])('weeks of delays: %s', (_, weeks, state) => {
+  expect(judgeUploads({ kinds: [uploads('steps', daily)], delays: weeks.flat() })[0]?.state).toBe(state)
 })
 
 test('a delay counts from the end of the day', () => {
