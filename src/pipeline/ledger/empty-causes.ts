@@ -122,7 +122,9 @@ export function explainEmptyDay(empty: EmptyDay): Explained {
 }
 
 function explainSilence({ day, around, nowMs }: EmptyDay): Explained {
-  const { before, after } = nearestDays(around, day)
+  const days = [...around.keys()].toSorted((a, b) => a - b)
+  const before = days.findLast((other) => other < day)
+  const after = days.find((other) => other > day)
   const delayMs = usualDelayMs(around, day)
   const evidence: CauseEvidence = {
     ...(before === undefined ? {} : { before: dayText(before) }),
@@ -194,16 +196,15 @@ const missingKinds = (empty: EmptyDay): LogKind[] =>
     return !came && isUsual(empty, kind)
   })
 
-/** Whether other kinds prove that the device was worn when this kind would have been recorded. */
-function isWornWithout(empty: EmptyDay, kind: LogKind): boolean {
-  const others = wornKinds.filter((other) => other !== kind)
-  if (kind === 'sleep') return nightOf(empty, others, { from: 22, to: 8 }).hours >= emptyRules.nightHoursMin
-  return wearOf(empty, others, { from: 8, to: 22 }).hours >= emptyRules.wornHoursMin
+/** Whether logs prove that the device was worn when the missing kind would have been recorded. */
+function isWornWithout(empty: EmptyDay, missing: LogKind): boolean {
+  if (missing === 'sleep') return nightOf(empty, wornKinds, { from: 22, to: 8 }).hours >= emptyRules.nightHoursMin
+  return wearOf(empty, wornKinds, { from: 8, to: 22 }).hours >= emptyRules.wornHoursMin
 }
 
 function isUsual({ day, around }: EmptyDay, kind: LogKind): boolean {
   const last = lastDayOf({ day, around }, kind)
-  if (last === undefined || last < day - emptyRules.daysBefore + emptyRules.usualDays) return false
+  if (last === undefined) return false
   let days = 0
   let withKind = 0
   for (let before = last; before > last - emptyRules.usualDays; before -= 1) {
@@ -215,25 +216,12 @@ function isUsual({ day, around }: EmptyDay, kind: LogKind): boolean {
   return days >= emptyRules.habitDaysMin && withKind >= days * emptyRules.usualShare
 }
 
-/** The last day before this one on which a kind came. */
+/** The last day before this one on which a kind came. Undefined: none, or so long ago that the habit up to it is not looked at. */
 function lastDayOf({ day, around }: Pick<EmptyDay, 'day' | 'around'>, kind: LogKind): number | undefined {
-  for (let before = day - 1; before >= day - emptyRules.daysBefore; before -= 1) {
+  for (let before = day - 1; before >= day - emptyRules.daysBefore + emptyRules.usualDays; before -= 1) {
     if (around.get(before)?.kinds.includes(kind)) return before
   }
   return undefined
-}
-
-function nearestDays(
-  around: EmptyDay['around'],
-  day: number,
-): { before: number | undefined; after: number | undefined } {
-  let before: number | undefined
-  let after: number | undefined
-  for (const other of around.keys()) {
-    if (other < day && (before === undefined || other > before)) before = other
-    if (other > day && (after === undefined || other < after)) after = other
-  }
-  return { before, after }
 }
 
 /** How long after its end a day of this person is usually handed in. Undefined: too few days are known. */

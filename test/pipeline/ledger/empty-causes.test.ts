@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { pulledStreams } from '../../../config/streams.ts'
 import { coverMinutes, type LogKind, logKinds, noMinutes } from '../../../src/base/contract/log-evidence.ts'
+import { dayText } from '../../../src/base/time/local-time.ts'
 import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import {
   type DayLogs,
@@ -34,6 +35,10 @@ const habit = (kinds: readonly LogKind[], hoursLate = 2, days = 30): Map<number,
       return [before, { kinds, firstAtMs: (before + 1) * DAY + hoursLate * HOUR }]
     }),
   )
+
+/** Days with logs of these kinds. `ages`: how many days each lies before the day; negative: after it. */
+const daysWith = (kinds: readonly LogKind[], ages: readonly number[]): Map<number, DayLogs> =>
+  new Map(ages.map((age) => [day - age, { kinds, firstAtMs: (day - age + 1) * DAY }]))
 
 type Given = Partial<Omit<EmptyDay, 'logs'>> & { readonly logs?: Partial<Record<LogKind, Hours>> }
 
@@ -123,6 +128,127 @@ test('logs that wait or were refused, and streams that need more than logs, are 
 test('a short day with steps, and the only kind that proves wear when it stops, are unknown', () => {
   expect(explain({ logs: { steps: [9, 15], heart: [9, 15] } }).cause).toBe('unknown')
   expect(explain({ around: habit(['steps', 'energy']), logs: { energy: [0, 24] } }).cause).toBe('unknown')
+})
+
+const withSteps = (...ages: number[]) => daysWith(['steps', 'heart'], ages)
+const withoutSteps = (...ages: number[]) => daysWith(['heart'], ages)
+
+/** Heart logs prove wear all day: the missing steps are the sender's fault where they are usual. */
+test.each<[string, lastAge: number | undefined, around: ReadonlyArray<Map<number, DayLogs>>]>([
+  ['five days make a habit', 1, [withSteps(1, 2, 3, 4, 5)]],
+  ['four do not', undefined, [withSteps(1, 2, 3, 4)]],
+  ['three days of five are usual', 1, [withSteps(1, 3, 5), withoutSteps(2, 4)]],
+  ['two days of five are not', undefined, [withSteps(1, 5), withoutSteps(2, 3, 4)]],
+  ['the last of 28 days counts', undefined, [withSteps(1, 3, 5), withoutSteps(2, 4, 28)]],
+  ['a day before these does not', 1, [withSteps(1, 3, 5), withoutSteps(2, 4, 29)]],
+  ['days after the last with steps do not count', 7, [withSteps(7, 8, 9, 10, 11), withoutSteps(1, 2, 3, 4, 5, 6)]],
+  ['nor do days after the day', 2, [withSteps(2, 3, 4, 5, 6, -1)]],
+  ['it came last 62 days before, and its habit is looked at', 62, [withSteps(62, 63, 64, 65, 66), withoutSteps(1)]],
+  ['it came last 63 days before', undefined, [withSteps(63, 64, 65, 66, 67), withoutSteps(1)]],
+])('a usual kind: %s', (_, lastAge, around) => {
+  const explained = explain({ around: new Map(around.flatMap((days) => [...days])), logs: { heart: [7, 21] } })
+  const missing = lastAge === undefined ? undefined : [{ kind: 'steps', last: dayText(day - lastAge) }]
+  expect([explained.cause, explained.evidence.missing]).toEqual([missing ? 'partly_sent' : 'unknown', missing])
+})
+
+test.each<[missing: readonly LogKind[], logs: Hours, evening?: Hours]>([
+  [['steps'], [8, 12]],
+  [['steps'], [18, 22]],
+  [[], [9, 12]],
+  [[], [5, 11]],
+  [[], [19, 24]],
+  [['sleep'], [4, 8]],
+  [['sleep'], [0, 2], [22, 24]],
+  [[], [0, 1], [22, 24]],
+  [[], [5, 9]],
+  [[], [5, 8], [10, 22]],
+  [
+    ['steps', 'sleep'],
+    [4, 12],
+  ],
+])(
+  'missing is %j where wear is proven from 8 to 22 for steps, from 22 to 8 for sleep: %j',
+  (missing, heart, evening) => {
+    const eveningBefore = logsOver(evening ? { heart: evening } : {})
+    const { evidence } = explain({ around: habit(['steps', 'sleep', 'heart']), logs: { heart }, eveningBefore })
+    expect(evidence.missing?.map(({ kind }) => kind) ?? []).toEqual(missing)
+  },
+)
+
+test.each<[string, Given, cause: string]>([
+  ['of the evening before', { logs: { heart: [0, 24] }, eveningBefore: logsOver({ sleep: [22, 24] }) }, 'unknown'],
+  [
+    'of the afternoon before',
+    { logs: { heart: [0, 24] }, eveningBefore: logsOver({ sleep: [12, 18] }) },
+    'partly_sent',
+  ],
+  ['of the morning', { logs: { heart: [0, 24], sleep: [5, 8] } }, 'unknown'],
+  ['of the evening', { logs: { heart: [0, 24], sleep: [18, 24] } }, 'partly_sent'],
+])('a night belongs to the day on which it ends: sleep %s', (_, given, cause) => {
+  expect(explain({ around: habit(['sleep', 'heart']), ...given }).cause).toBe(cause)
+})
+
+test.each<[string, usual: LogKind[], logs: Partial<Record<LogKind, Hours>>, cause: string]>([
+  ['three hours of wear', ['steps', 'heart'], { steps: [9, 12] }, 'not_worn'],
+  ['four hours with steps', ['steps', 'heart'], { steps: [9, 13] }, 'unknown'],
+  ['600 minutes without steps', ['steps', 'heart'], { heart: [0, 8], movement: [22, 24] }, 'unknown'],
+  ['570 minutes without steps', ['steps', 'heart'], { heart: [0, 8], movement: [22, 23.5] }, 'not_worn'],
+  ['570 minutes, and nothing is missing', ['sleep', 'heart'], { sleep: [0, 3], heart: [8, 14.5] }, 'unknown'],
+  ['both kinds that prove wear stop', ['steps', 'heart', 'energy'], { energy: [0, 24] }, 'not_worn'],
+  ['the only kind that proves wear stops', ['heart', 'energy'], { energy: [0, 24] }, 'unknown'],
+  ['and zeros come instead', ['heart', 'energy'], { zero: [0, 24] }, 'not_worn'],
+  ['the only kind that proves wear comes', ['heart', 'energy'], { heart: [9, 11] }, 'not_worn'],
+  ['no kind ever proved wear', ['energy'], { energy: [0, 24] }, 'unknown'],
+])('not worn, or unknown: %s', (_, usual, logs, cause) => {
+  expect(explain({ around: habit(usual), logs }).cause).toBe(cause)
+})
+
+test('the evidence joins all logs of the day', () => {
+  const phone = { ...kindOver([9, 10]), firstParcel: 3, lastParcel: 12, device: 'phone', isRevised: true }
+  const logs = new Map<LogKind, KindOfDay>([
+    ['steps', phone],
+    ['heart', kindOver([10, 11])],
+  ])
+  const around = habit(['steps', 'heart']).set(day, { kinds: ['steps', 'heart'], firstAtMs: day * DAY })
+  const rest = { eveningBefore: new Map(), isWaiting: false, isRefused: false, nowMs: (day + 4) * DAY }
+
+  expect(explainEmptyDay({ day, needs, around, logs, ...rest }).evidence).toEqual({
+    ...{ kinds: ['heart', 'steps'], parcels: [3, 12], devices: ['phone', 'watch'], revised: true },
+    ...{ wornMinutes: 120, wornHours: 2 },
+  })
+})
+
+test.each<[ages: readonly number[], nearest: { before?: string; after?: string }]>([
+  [[3, -2, 1, -5, 90], { before: dayText(day - 1), after: dayText(day + 2) }],
+  [[90, -5, 1, -2, 3], { before: dayText(day - 1), after: dayText(day + 2) }],
+  [[2, 7], { before: dayText(day - 2) }],
+  [[-4, -6], { after: dayText(day + 4) }],
+])('of days with logs %j days before the day, the nearest are named', (ages, nearest) => {
+  expect(explain({ around: daysWith(['steps'], ages) }).evidence).toEqual(nearest)
+})
+
+test('the usual delay is the shortest one that 95 % of the days of the last 28 did not exceed, from five days on', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 14 * 24 }), { minLength: 1, maxLength: 32 }), (hoursLate) => {
+      const daysLate = hoursLate.map((late, index): [number, DayLogs] => [
+        day - index - 1,
+        { kinds: ['steps'], firstAtMs: (day - index) * DAY + late * HOUR },
+      ])
+      const delays = hoursLate.slice(0, 28)
+      const isUsual = (delay: number) => delays.filter((each) => each <= delay).length >= delays.length * 0.95
+      const usual = delays.length < 5 ? undefined : Math.min(...delays.filter(isUsual))
+
+      expect(explain({ around: new Map(daysLate) }).evidence.usualDelayHours).toBe(usual)
+    }),
+  )
+})
+
+test.each<[ages: readonly number[], delay: number | undefined]>([
+  [[1, 2, 3, 4, 28], 0],
+  [[1, 2, 3, 4, 29], undefined],
+  [[1, 2, 3, 4, -1], undefined],
+])('days with logs %j days before the day: a usual delay of %s', (ages, delay) => {
+  expect(explain({ around: daysWith(['steps'], ages) }).evidence.usualDelayHours).toBe(delay)
 })
 
 test('the evidence that is looked at is made due again by a push of it', () => {
