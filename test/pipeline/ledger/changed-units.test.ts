@@ -65,8 +65,42 @@ test('a day all of whose units are accepted is not suspicious', () => {
   const isAccepted = (unit: string) => unit === pounds[0]
   expect(judged({ days: [day] }, [], isAccepted)).toEqual({ doubts: [], suspicious: [] })
   expect(judged({ days: [day] }, [doubt(1)], isAccepted)).toEqual({ doubts: [], suspicious: [] })
+})
+
+test('a day with several units is suspicious until all of them are accepted, and is confirmed by the same units alone', () => {
   const both = { ...day, units: [...pounds, 'unit height in ft, not m'] }
-  expect(judged({ days: [both] }, [], isAccepted).suspicious).toHaveLength(1)
+  for (const accepted of both.units) {
+    const isAccepted = (unit: string) => unit === accepted
+    expect(judged({ days: [both] }, [], isAccepted).doubts).toEqual([{ ...both, readings: 1 }])
+    expect(judged({ days: [both] }, [{ ...both, readings: 1 }], isAccepted).doubts).toEqual([{ ...both, readings: 2 }])
+    expect(judged({ unchanged: true }, [{ ...both, readings: 1 }], isAccepted).doubts).toEqual([
+      { ...both, readings: 2 },
+    ])
+  }
+  expect(judged({ days: [both] }, [{ ...both, readings: 1 }], () => true).doubts).toEqual([])
+  expect(judged({ days: [day] }, [{ ...both, readings: 3 }]).doubts).toEqual([doubt(1)])
+})
+
+test.each([
+  ['begins with it', span(4, 10), []],
+  ['ends with it', span(0, 5), []],
+  ['is the day', span(4, 5), []],
+  ['begins within it', { startMs: 4 * DAY + 1, endMs: 10 * DAY }, [doubt(2)]],
+  ['ends within it', { startMs: 0, endMs: 5 * DAY - 1 }, [doubt(2)]],
+])(
+  'a day that is gone from a reading is forgotten where the window holds the whole day: the window %s',
+  (_, window, doubts) => {
+    expect(judged({ window }, [doubt(2)]).doubts).toEqual(doubts)
+  },
+)
+
+test('the days are kept in their order, whenever each was read', () => {
+  const known = [1, 4, 8].map((from) => ({ ...span(from, from + 1), units: pounds, readings: 2 }))
+  const days = [9, 6, 0].map((from) => ({ ...span(from, from + 1), units: pounds }))
+  const { doubts } = judged({ window: span(0, 10), days: [...days, ...known] }, known.toReversed())
+  expect(doubts.map(({ startMs, readings }) => `${startMs / DAY}: ${readings}`)).toEqual([
+    ...['0: 1', '1: 3', '4: 3', '6: 1', '8: 3', '9: 1'],
+  ])
 })
 
 test('the newest days are remembered, and no more than a row may hold', () => {
