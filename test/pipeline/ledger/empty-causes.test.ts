@@ -203,6 +203,17 @@ test.each<[string, usual: LogKind[], logs: Partial<Record<LogKind, Hours>>, caus
   expect(explain({ around: habit(usual), logs }).cause).toBe(cause)
 })
 
+const provesWear: readonly LogKind[] = ['steps', 'movement', 'heart', 'vitals', 'sleep', 'exercise']
+const makesValid: readonly LogKind[] = ['steps', 'heart', 'sleep', 'exercise']
+
+test.each(logKinds)('which kinds prove wear, and which of them for the derivation: %s', (kind) => {
+  const logs = { steps: [0, 1], [kind]: [0, 11] } as const
+  const { cause, evidence } = explain({ needs: { anyOf: ['steps'], alone: true }, logs })
+
+  expect(evidence.wornHours).toBe(provesWear.includes(kind) ? 11 : 1)
+  expect(cause === 'sent_not_derived').toBe(makesValid.includes(kind))
+})
+
 test('the evidence joins all logs of the day', () => {
   const phone = { ...kindOver([9, 10]), firstParcel: 3, lastParcel: 12, device: 'phone', isRevised: true }
   const logs = new Map<LogKind, KindOfDay>([

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { logKinds } from '../../../src/base/contract/log-evidence.ts'
 import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import {
   delayHours,
@@ -87,8 +88,10 @@ test('all kinds together have the uploads of each and the newest time, day and d
 })
 
 test('kinds that no permission stops are no subjects of their own', () => {
-  const kinds = [uploads('zero', daily), uploads('other', daily)]
-  expect(judgeUploads({ kinds, delays: [] }).map(({ subject }) => subject)).toEqual(['all'])
+  const kinds = logKinds.map((kind) => uploads(kind, daily))
+  expect(judgeUploads({ kinds, delays: [] }).map(({ subject }) => subject)).toEqual([
+    ...['all', 'steps', 'movement', 'heart', 'vitals', 'sleep', 'exercise', 'energy', 'body'],
+  ])
   expect(judgeUploads({ kinds: [], delays: [] })).toEqual([])
 })
 
