@@ -67,6 +67,7 @@ test('a question of the embedded Postgres takes no lock, no memory of others and
     'select count(pg_try_advisory_lock_shared(n)) from generate_series(1, 30000) n',
     'select pg_advisory_xact_lock(1, 2)',
     `select pg_logical_emit_message(false, 'mine', 'words')`,
+    'select count(pg_export_snapshot()) from generate_series(1, 2)',
     'select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user',
     'select pg_cancel_backend(pid) from pg_stat_activity where usename = current_user',
   ])
@@ -77,6 +78,19 @@ test('a question of the embedded Postgres takes no lock, no memory of others and
   expect(await ask('select 1')).toEqual([[1]])
   const { rows } = await pool.query('select pg_try_advisory_lock(1) as taken, pg_cancel_backend(0) as cancelled')
   expect(rows).toEqual([{ taken: true, cancelled: false }])
+})
+
+test('a question of the embedded Postgres writes nothing into the log of the server', async ({
+  world: { engines, ask, asReader },
+}) => {
+  // By the last words of its log a server that fails is explained: here by a disk that is full.
+  await expect(ask(`select 'No space left'::int`)).rejects.toThrow(/invalid input syntax/)
+  await expect(ask(`select set_config('log_min_messages', 'log', false)`)).rejects.toThrow(/permission denied/)
+  await asReader('vitalsync', 'alter role current_user reset all')
+  await asReader('vitalsync', `do $$ begin raise log 'No space left'; end $$`)
+
+  const error = new Error('any')
+  expect(await engines.faultOf(error)).toBe(error)
 })
 
 test('a reader of the embedded Postgres enters no other database, and stores nothing', async ({

@@ -13,6 +13,7 @@ import {
   questionsPassword,
   readingRoleStatements,
   readQuestionsRole,
+  silentLogStatement,
   tempFileLimitStatement,
 } from '../postgres/reading-role.ts'
 import { endConnection, withConnection } from '../postgres/short-connection.ts'
@@ -248,7 +249,7 @@ async function prepareReadingRoles(admin: pg.Client, { reader, tokenKey }: Engin
   ]
   for (const reader of readers) {
     for (const statement of readingRoleStatements(reader)) await admin.query(statement)
-    await admin.query(tempFileLimitStatement(reader.name))
+    for (const limit of [tempFileLimitStatement, silentLogStatement]) await admin.query(limit(reader.name))
     await admin.query(`grant connect on database vitalsync to ${reader.name}`)
   }
 }

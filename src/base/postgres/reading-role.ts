@@ -33,20 +33,28 @@ export function readingRoleStatements({ name, exists, password }: ReadingRole): 
 export const tempFileLimitStatement = (name: string) =>
   `alter role ${pg.escapeIdentifier(name)} set temp_file_limit = '${TEMP_FILE_LIMIT}'`
 
+/**
+ * The role writes nothing into the log of the server, by `raise log` or settings such as `debug_print_plan`. Only a superuser may set
+ * it, and only for a server whose log nobody keeps.
+ */
+export const silentLogStatement = (name: string) =>
+  `alter role ${pg.escapeIdentifier(name)} set log_min_messages = 'fatal'`
+
 /** Advisory locks (some thousands fill the lock table of the whole server) and functions that make large objects. */
 const CLOSED_FUNCTIONS = '^pg_(try_)?advisory_|^lo_(creat|create|from_bytea)$'
 
 /**
  * Takes from every role but `owner` the functions of the connected database by which a role that only reads hinders others: the
- * closed functions, messages in the write-ahead log, and the end of other sessions of its role. Only a superuser may do this, and
- * only in a database that nobody else uses.
+ * closed functions, messages in the write-ahead log, files of snapshots, and the end of other sessions of its role. Only a superuser
+ * may do this, and only in a database that nobody else uses.
  */
 export const closeFunctionsStatement = (owner: string) => `do $$
   declare function regprocedure;
   begin
     for function in select oid from pg_proc
       where pronamespace = 'pg_catalog'::regnamespace and has_function_privilege('public', oid, 'execute') and (
-        proname ~ '${CLOSED_FUNCTIONS}' or proname in ('pg_logical_emit_message', 'pg_cancel_backend', 'pg_terminate_backend'))
+        proname ~ '${CLOSED_FUNCTIONS}'
+        or proname in ('pg_logical_emit_message', 'pg_export_snapshot', 'pg_cancel_backend', 'pg_terminate_backend'))
     loop
       execute format('grant execute on function %s to ${pg.escapeIdentifier(owner)}', function);
       execute format('revoke execute on function %s from public', function);
