@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { catalogue } from '../../../config/streams.ts'
 import { discoverProfiles } from '../../../jobs/discover-profiles.ts'
 import { newExternalIdSchema } from '../../base/contract/authentication.ts'
@@ -7,6 +6,7 @@ import { formatCount, formatMinute, formatNumber } from '../../base/text/readabl
 import { DAY } from '../../base/time/units.ts'
 import type { FileFormat } from '../../intake/file-entries.ts'
 import { type NamedPerson, readExternalIds } from '../../intake/input-file.ts'
+import { openRejectsFile } from '../../intake/rejects-file.ts'
 import { asTyped, unknownIdProblem } from '../../operations/select-profiles.ts'
 import { type AddedProfiles, createProfiles, setCohorts } from '../../pipeline/warehouse/profiles/stored-profiles.ts'
 import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
@@ -51,19 +51,22 @@ export async function importProfiles(
   context: CommandContext,
   { file, format, from, rejects }: AddOptions & ImportOptions,
 ): Promise<number> {
-  const rejected: string[] = []
+  const rejected: object[] = []
   let count = 0
   const onFault = (line: number, reason: string, text: string) => {
     count += 1
     if (rejected.length >= REJECTS_KEPT_MAX) return
-    rejected.push(JSON.stringify({ line, reason, text: text.slice(0, REJECT_TEXT_LENGTH_MAX) }))
+    rejected.push({ line, reason, text: text.slice(0, REJECT_TEXT_LENGTH_MAX) })
   }
   const totals = await addInBatches(
     context,
     readExternalIds(file, { format, schema: newExternalIdSchema, onFault }),
     from,
   )
-  if (rejects && rejected.length > 0) await writeFile(rejects, `${rejected.join('\n')}\n`)
+  if (rejects && rejected.length > 0) {
+    const file = openRejectsFile(rejects, 0)
+    await file.write(rejected).finally(file.close)
+  }
   return printTotals('profiles import', context, { totals: { ...totals, rejected: count }, rejected })
 }
 
@@ -107,7 +110,7 @@ async function addInBatches(
 function printTotals(
   command: 'profiles add' | 'profiles import',
   { terminal }: CommandContext,
-  { totals, rejected }: { totals: AddTotals; rejected: readonly string[] },
+  { totals, rejected }: { totals: AddTotals; rejected: readonly object[] },
 ): number {
   const { read, added, known, erased } = totals
   if (terminal.json)
@@ -116,7 +119,7 @@ function printTotals(
     terminal.print(
       `${formatNumber(added)} added, ${formatNumber(known)} known already, ${formatNumber(erased)} erased before and left out, ${formatNumber(totals.rejected)} rejected`,
     )
-    for (const line of rejected.slice(0, REJECTS_SHOWN)) terminal.say(line)
+    for (const reject of rejected.slice(0, REJECTS_SHOWN)) terminal.say(JSON.stringify(reject))
     if (added > 0) terminal.print('The next sync registers them upstream where needed and reads what is there.')
   }
   return totals.rejected > 0 ? exitCodes.failures : exitCodes.done

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jsonResultSchemas } from '../../../src/app/results/json-results.ts'
@@ -60,6 +60,7 @@ test('NDJSON of people is taken in, from a file or a pipe; invalid lines are kep
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
+  const { mode } = await stat(rejects)
   const words = [entry, 'profiles', 'import', '-', '--format', 'ndjson', '--json']
   const piped = spawnSync(process.execPath, words, {
     cwd: world.folder,
@@ -70,6 +71,7 @@ test('NDJSON of people is taken in, from a file or a pipe; invalid lines are kep
   await forget('nora', 'otto', 'pia')
 
   expect(imported).toMatchObject({ read: 8, added: 2, known: 0, rejected: 6 })
+  expect(mode & 0o777).toBe(0o600) // it holds names of people
   expect(odd).toMatchObject([
     { line: 4, reason: 'externalId must be a text', text: '{"id":"nobody"}' },
     { line: 5, reason: 'the line is not JSON', text: 'no JSON' },
