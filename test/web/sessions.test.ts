@@ -76,6 +76,15 @@ test('a stranger who asks without end is slowed down, and people who have signed
   expect((await page.load({ cookie: ada.cookie, remoteAddress: '10.9.9.9' })).who).toBe('ada')
 })
 
+test('an IPv6 network is one stranger: who has a whole one may guess no more passwords', async ({ page }) => {
+  const visitor = await page.load({})
+  const guess = async (address: string) => (await page.signIn('mallory', visitor, address)).status
+  for (let number = 0; number < 10; number += 1) expect(await guess(`2001:db8::${number}`)).toBe(401)
+
+  expect(await guess('2001:db8::ffff')).toBe(429)
+  expect(await guess('2001:db8:0:1::1')).toBe(401)
+})
+
 test('sessions of one person end the oldest of that person, and nobody else’s', async ({ page }) => {
   const eve = await page.signIn('eve', await page.load({}), addressOf(0))
   const sessions: Visitor[] = []
