@@ -27,14 +27,20 @@ function instantOf(time: unknown, offset: unknown) {
   return atMs === undefined || offsetMinutes === undefined ? undefined : { atMs, offsetMinutes }
 }
 
+type TableDeclaration = Pick<RowDeclaration, 'file' | 'frame' | 'fields'> & {
+  /** Rows of windows of sleep in which nobody slept. */
+  readonly isSleepless?: (row: SourceRow) => boolean
+}
+
 /** A table is named in the line before its columns, and its columns by their last word. */
-const table = ({ file, frame, fields }: Pick<RowDeclaration, 'file' | 'frame' | 'fields'>): FileKind => ({
+const table = ({ file, frame, fields, isSleepless }: TableDeclaration): FileKind => ({
   file,
   recognises: ({ text }) =>
     new RegExp(`^\\uFEFF?com\\.samsung\\.s?health\\.${file.replaceAll('.', '\\.')},`).test(text),
   rows: plainRows,
-  when({ start_time: startTime, end_time: endTime, time_offset: offset, sleep_duration: asleep }) {
-    if (numberIn(asleep) === 0) return noSleepMeasured
+  when(row) {
+    if (isSleepless?.(row)) return noSleepMeasured
+    const { start_time: startTime, end_time: endTime, time_offset: offset } = row
     const start = instantOf(startTime, offset)
     const end = isEmpty(endTime) ? start : instantOf(endTime, offset)
     return between(start, end) ?? 'a row whose start_time, end_time or time_offset is none'
@@ -96,7 +102,11 @@ export const samsungHealth = declareFormat({
       ],
     }),
     table({ file: 'tracker.pedometer_step_count', fields: [measure('count', 'steps', 'count', inUtc)] }),
-    table({ file: 'sleep', fields: [lasting('sleep_stage_in_bed', '')] }),
+    table({
+      file: 'sleep',
+      isSleepless: (row) => numberIn(row['sleep_duration']) === 0,
+      fields: [lasting('sleep_stage_in_bed', '')],
+    }),
     table({
       file: 'sleep_stage',
       fields: [
