@@ -108,11 +108,12 @@ export const tableColumn = (name: string) => escapeIdentifier(`added_${name}`)
 /** The record as jsonb, of the text of its row. Never fails. */
 export const parsedSql = (row: string): string => `vitalsync.parsed(${row}.body)`
 
-/** The value of a column. `raw`: the record as jsonb. */
-export function valueSql({ path, type }: Pick<AddedColumn, 'path' | 'type'>, raw: string): string {
-  const steps = stepsOf(path).map(escapeLiteral).join(', ')
-  return `vitalsync.fitting(${raw} #> array[${steps}], ${escapeLiteral(type)})::${type}`
-}
+/** The part of a record at the path. `raw`: the record as jsonb. */
+const partSql = (path: string, raw: string): string => `${raw} #> array[${stepsOf(path).map(escapeLiteral).join(', ')}]`
+
+/** The value of a column. */
+export const valueSql = ({ path, type }: Pick<AddedColumn, 'path' | 'type'>, raw: string): string =>
+  `vitalsync.fitting(${partSql(path, raw)}, ${escapeLiteral(type)})::${type}`
 
 /**
  * Adds a column. From its commit on every record that is written has its value; the records before it are left to `fillPortion`. The same
@@ -252,7 +253,7 @@ export async function listAddedColumns(db: Pool | Tx): Promise<AddedColumn[]> {
 
 /** How many records have something at the path that does not fit the type. Reads the whole table. */
 export async function countMisfits(pool: Pool, stream: PulledStream, column: AddedColumn): Promise<number> {
-  const value = `${parsedSql('t')} #> array[${stepsOf(column.path).map(escapeLiteral).join(', ')}]`
+  const value = partSql(column.path, parsedSql('t'))
   const { rows } = await pool.query<{ count: number }>(
     `select count(*)::float8 as count from vitalsync.${stream.table} t
      where t.${tableColumn(column.name)} is null and jsonb_typeof(${value}) <> 'null' and $1::timestamptz is not null`,
