@@ -4,7 +4,6 @@ import { gapReasons } from '../../pipeline/ledger/coverage-gaps.ts'
 import { emptyCauses } from '../../pipeline/ledger/empty-causes.ts'
 import { misfitKinds } from '../../pipeline/transfer/misfits.ts'
 import { doctorResult } from './doctor-result.ts'
-
 import { entriesImportResult, healthImportResult } from './import-result.ts'
 import { causeEvidence, count, instant, share } from './result-fields.ts'
 import { silenceResult } from './silence-result.ts'

@@ -216,7 +216,7 @@ function isUsual({ day, around }: EmptyDay, kind: LogKind): boolean {
   return days >= emptyRules.habitDaysMin && withKind >= days * emptyRules.usualShare
 }
 
-/** The last day before this one on which a kind came. Undefined: none, or so long ago that the habit up to it is not looked at. */
+/** The last earlier day with a log of the kind, as far back as a habit reaches. */
 function lastDayOf({ day, around }: Pick<EmptyDay, 'day' | 'around'>, kind: LogKind): number | undefined {
   for (let before = day - 1; before >= day - emptyRules.daysBefore + emptyRules.usualDays; before -= 1) {
     if (around.get(before)?.kinds.includes(kind)) return before
