@@ -96,7 +96,10 @@ function delaysOf(kinds: readonly ReadKind[]): number[] {
 
 type PersonSilence = SubjectSilence & { readonly profileId: string }
 
-/** A person who was silent as a whole is heard of again: the row gets the state of what has come. */
+/**
+ * A person who was silent as a whole is heard of again: the row gets the state of what has come. The row of a kind whose logs are all older
+ * than a habit goes: the person had nothing of it for as long.
+ */
 async function writeSilence(tx: Tx, judged: readonly PersonSilence[]): Promise<void> {
   const ids = [...new Set(judged.map(({ profileId }) => profileId))]
   const { rows: before } = await tx.query<{ profileId: string; subject: string; state: string | null }>({
@@ -129,12 +132,29 @@ async function writeSilence(tx: Tx, judged: readonly PersonSilence[]): Promise<v
       binaryColumn('text', judged, ({ state }) => state ?? null),
     ],
   })
-  const changes = judged.flatMap(({ profileId, subject, state = null }) => {
+  const kept = new Set(judged.map(({ profileId, subject }) => `${profileId} ${subject}`))
+  const outdated = before.filter(
+    ({ profileId, subject }) => subject !== 'upstream' && !kept.has(`${profileId} ${subject}`),
+  )
+  const states = [...judged, ...outdated.map(({ profileId, subject }) => ({ profileId, subject, state: undefined }))]
+  const changes = states.flatMap(({ profileId, subject, state = null }) => {
     const from = former.get(`${profileId} ${subject}`) ?? null
     return from === state ? [] : [{ profileId, subject, from, to: state }]
   })
-  await pipelined<unknown>([writing, ...writeEvents(tx, changes)])
+  await pipelined<unknown>([writing, ...deleteSilence(tx, outdated), ...writeEvents(tx, changes)])
 }
+
+const deleteSilence = (tx: Tx, outdated: ReadonlyArray<{ readonly profileId: string; readonly subject: string }>) =>
+  outdated.length === 0
+    ? []
+    : [
+        tx.query({
+          name: 'delete silence',
+          text: `delete from vitalsync.silence s using unnest($1::int8[], $2::text[]) as i(profile_id, subject)
+            where s.profile_id = i.profile_id and s.subject = i.subject and s.profile_id = any($1::int8[])`,
+          values: [outdated.map(({ profileId }) => profileId), outdated.map(({ subject }) => subject)],
+        }),
+      ]
 
 type Change = {
   readonly profileId: string

@@ -118,6 +118,31 @@ test('a kind that stops is noticed while others come, and the order of the uploa
   expect(differing).toEqual([])
 })
 
+test('a kind without logs within the days of a habit is no longer silent, and the change is an event', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  for (let daysAgo = 30; daysAgo >= 1; daysAgo -= 1)
+    await handIn(warehouse, ada, { daysAgo, kinds: daysAgo > 20 ? ['steps', 'sleep'] : ['steps'] })
+  await judgeSilence(warehouse.pool)
+  expect(await statesOf(warehouse)).toEqual([{ external_id: 'ada', kind: 'sleep', state: 'kind_stopped' }])
+  await warehouse.rows(
+    `update vitalsync.log_days set local_date = local_date - 70, last_at = last_at - interval '70 days' where kind = 'sleep'`,
+  )
+  await warehouse.rows('update vitalsync.profiles set uploaded = true')
+
+  await judgeSilence(warehouse.pool)
+
+  expect(await warehouse.rows('select kind from warehouse.silence order by 1')).toEqual([
+    { kind: 'all' },
+    { kind: 'steps' },
+  ])
+  expect(await listSilenceEvents(warehouse.pool, HOUR)).toMatchObject([
+    { kind: 'sleep', to: 'kind_stopped' },
+    { kind: 'sleep', from: 'kind_stopped', to: null },
+  ])
+})
+
 test('logs that come later from week to week are noticed, by the first that came of each day', async ({
   warehouse,
 }) => {
