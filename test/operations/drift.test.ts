@@ -76,6 +76,12 @@ async function nightly(line: TestPipeline, sandbox: Sandbox, faults: readonly Fa
   return { line, found: rows.map((row) => `${row['stream']} ${row['what']} ${row['path']} ${row['detail']}`.trim()) }
 }
 
+/** The next nightly reads every window whole. */
+async function uncoverAll(line: TestPipeline): Promise<void> {
+  await line.rows('delete from vitalsync.reading_tags')
+  await line.rows('update vitalsync.ledger set covered = default')
+}
+
 type Counts = Readonly<Record<string, number>>
 
 /** Rows that are not gone, by stream. */
@@ -101,9 +107,7 @@ test('the unchanged sandbox: nothing is found', { timeout: 240_000 + 20_000 * ni
   expect(plain['scores']).toBeGreaterThan(50)
   expect(plain['biomarkers']).toBeGreaterThan(1000)
   for (let night = 1; night < nights; night += 1) {
-    // Each night reads every window whole.
-    await line.rows('delete from vitalsync.reading_tags')
-    await line.rows('update vitalsync.ledger set covered = default')
+    await uncoverAll(line)
     await nightly(line, sandbox, [])
   }
   expect(await line.rows('select * from vitalsync.drift_people')).toEqual([])
@@ -136,6 +140,41 @@ test.for(Object.entries(kinds))(
     if (!otherCounts.includes(fault)) expect(await countRows(line)).toEqual(plain)
     await nightly(line, sandbox, [fault as FaultName])
     expect(await line.pipeline.refreshDrift()).toEqual([])
+  },
+)
+
+test('a field of nearly every record that comes no more is found within one nightly, and not counted once it comes again', {
+  timeout: 120_000,
+}, async ({ read, sandbox }) => {
+  const { line } = await read('drift-new-field')
+  const usual = `select from vitalsync.drift_fields where path = 'confidence' and stream in ('scores', 'biomarkers') and present >= 100`
+  const again = async (...rules: FaultName[]) => {
+    await uncoverAll(line)
+    return (await nightly(line, sandbox, rules)).found.filter((entry) => entry.includes('stopped'))
+  }
+  for (let night = 0; night < 20 && (await line.rows(usual)).length < 2; night += 1) await again('drift-new-field')
+  await again('drift-new-field')
+
+  expect(await again()).toEqual(expect.arrayContaining(['biomarkers stopped confidence', 'scores stopped confidence']))
+  await again('drift-new-field')
+  expect(await line.rows(`select people from warehouse.drift where what = 'stopped' and people > 0`)).toEqual([])
+})
+
+test.for([
+  [100, 99, ['scores stopped confidence']],
+  [100, 98, []],
+  [99, 99, []],
+] as const)(
+  'of %i records %i had a field that no answer has',
+  async ([records, present, expected], { read, sandbox }) => {
+    const { line } = await read()
+    await line.rows(
+      `insert into vitalsync.drift_fields values ('scores', 'confidence', $1, $2, now() - interval '1 day')`,
+      [records, present],
+    )
+    await line.pipeline.refreshDrift()
+    await uncoverAll(line)
+    expect((await nightly(line, sandbox, [])).found).toEqual(expected)
   },
 )
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isJsonObject } from '../../base/text/json.ts'
+import { FieldTally } from './field-tally.ts'
 import { foldedWord, joinedPath, jsonTypeOf, type KindRule, type KnownRecords, type Misfit } from './misfits.ts'
 import type { Fields } from './stream.ts'
 
@@ -61,6 +62,8 @@ const ELEMENTS_MAX = 50
  * the look-up of their words. A misfit is one object, however often it is found: it can be counted by identity.
  */
 export class RecordExaminer {
+  /** The fields that the records may lack. */
+  readonly optional: FieldTally
   private readonly root: Place
   private readonly isPersonal: boolean
   private readonly misfits = new Map<string, Misfit>()
@@ -69,6 +72,7 @@ export class RecordExaminer {
   constructor({ schema, kinds }: KnownRecords) {
     const whole = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema // written by zod
     this.root = placeOf(whole, '', kinds ?? [])
+    this.optional = new FieldTally(this.root.required)
     this.isPersonal = kinds === undefined
   }
 

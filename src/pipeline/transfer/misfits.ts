@@ -17,10 +17,11 @@ export type KnownRecords = {
   readonly kinds?: readonly KindRule[]
 }
 
-/** `order`, `duplicates` and `pages` speak of an answer as a whole, `error` of the body of a refusal. */
+/** `stopped`, `order`, `duplicates` and `pages` speak of an answer as a whole, `error` of the body of a refusal. */
 export const misfitKinds = [
   'extra',
   'missing',
+  'stopped',
   'null',
   'type',
   'word',

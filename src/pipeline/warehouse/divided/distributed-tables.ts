@@ -14,6 +14,7 @@ const copiedTables: readonly string[] = [
   'settle_times',
   'false_tags',
   'drift',
+  'drift_fields',
   'wear_measures',
 ]
 

@@ -34,6 +34,25 @@ comment on table  vitalsync.drift is 'What was found in the records of enough pe
 comment on column vitalsync.drift.reported_at is 'When it was reported in the log.';
 comment on column vitalsync.drift.last_seen_at is 'When it was last seen, also after the people are counted no more.';
 
+create table vitalsync.drift_fields (
+  stream        text collate "C" not null,
+  path          text collate "C" not null,
+  records       integer not null,
+  present       integer not null,
+  last_seen_at  timestamptz,
+  primary key (stream, path)
+) with (fillfactor = 50);
+comment on table  vitalsync.drift_fields is 'How often the records of a stream have a field that they may lack. A worker adds what it has counted every half minute.';
+comment on column vitalsync.drift_fields.records is 'Records that were picked; halved with present when they are many.';
+comment on column vitalsync.drift_fields.last_seen_at is 'When the newest answer was asked for in which a record had it.';
+
+-- A field has stopped for the people whose answers lack it since anybody's answer had it.
+create view vitalsync.drift_now as
+select p.* from vitalsync.drift_people p
+left join vitalsync.drift_fields f on p.what = 'stopped' and f.stream = p.stream and f.path = p.path
+where f.path is null or p.last_seen_at > f.last_seen_at;
+comment on view vitalsync.drift_now is 'vitalsync.drift_people without those in whose answers a field was lacking that came again since, with anybody.';
+
 create view warehouse.drift as
 select d.stream, d.what, d.path, d.detail, coalesce(s.people, 0) as people, coalesce(s.records, 0) as records,
   coalesce(s.first_seen_at, d.reported_at) as first_seen_at, greatest(s.last_seen_at, d.last_seen_at) as last_seen_at,
@@ -43,7 +62,7 @@ from vitalsync.drift d left join (
   select q.stream, q.what, q.path, q.detail, count(*)::int as people, sum(q.records)::int as records,
     min(q.first_seen_at) as first_seen_at, max(q.last_seen_at) as last_seen_at,
     min(json_build_array(p.external_id, q.local_date)::text)::json as example
-  from vitalsync.drift_people q join vitalsync.profiles p on p.id = q.profile_id
+  from vitalsync.drift_now q join vitalsync.profiles p on p.id = q.profile_id
   group by q.stream, q.what, q.path, q.detail) s using (stream, what, path, detail);
 comment on view   warehouse.drift is 'What upstream says that is not known, once it was found in the records of enough people. docs/how-to/drift.md says what each means.';
 comment on column warehouse.drift.id is 'By which vitalsync drift accept names it.';
@@ -52,7 +71,7 @@ comment on column warehouse.drift.first_seen_at is 'When a reading first held it
 comment on column warehouse.drift.last_seen_at is 'When it was last seen, to half a minute once its people are counted no more.';
 comment on column warehouse.drift.reported_at is 'When it was reported in the log, once for the whole fleet.';
 comment on column warehouse.drift.accepted_at is 'When it was accepted; empty: it was not.';
-comment on column warehouse.drift.what is 'extra, missing, null, type, word, case, precision, kind, unit, order, duplicates or pages.';
+comment on column warehouse.drift.what is 'extra, missing, stopped, null, type, word, case, precision, kind, unit, order, duplicates or pages.';
 comment on column warehouse.drift.path is 'The field; a name that may be data is a star.';
 comment on column warehouse.drift.detail is 'The word, the unit or the JSON type.';
 comment on column warehouse.drift.people is 'In how many people''s records it was found; counted up to 200.';

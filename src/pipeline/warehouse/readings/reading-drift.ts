@@ -25,7 +25,7 @@ const pages: Misfit = { what: 'pages', path: '', detail: '' }
 
 /** `rows`: what was made of the reading's records. `unusable`: how many of them could not be made rows. */
 export function driftOf(
-  { stream, records, invalid, isPartial }: Reading,
+  { stream, records, invalid, isPartial, sentAtMs }: Reading,
   { rows, unusable }: { readonly rows: readonly RecordRow[]; readonly unusable: number },
   readingExaminer: ReadingExaminer,
 ): ReadingDrift {
@@ -45,7 +45,8 @@ export function driftOf(
     })
   const isUnordered = !isNewestFirst(rows)
   const repeated = records.length - rows.length - unusable
-  if (!showsNew && !isUnordered && repeated === 0 && !isPartial) return NO_DRIFT
+  const stopped = examiner.optional.addAnswer(records, sentAtMs)
+  if (!showsNew && !isUnordered && repeated === 0 && !isPartial && stopped.length === 0) return NO_DRIFT
   const found = showsNew
     ? driftOfRecords(stream, [...records.map(({ fields }) => fields), ...odd], readingExaminer)
     : NO_DRIFT
@@ -53,6 +54,10 @@ export function driftOf(
     ...(isUnordered ? [{ misfit: order, records: rows.length, localDate: undefined }] : []),
     ...(repeated > 0 ? [{ misfit: duplicates, records: repeated, localDate: undefined }] : []),
     ...(isPartial ? [{ misfit: pages, records: records.length, localDate: undefined }] : []),
+    ...stopped.map((path) => ({
+      misfit: { what: 'stopped', path, detail: '' } as const,
+      ...{ records: records.length, localDate: localDateTextOf(stream, records[0]?.fields) },
+    })),
   ]
   return { ...found, misfits: [...found.misfits, ...ofAnswer.filter(({ misfit }) => isNew(misfit))] }
 }

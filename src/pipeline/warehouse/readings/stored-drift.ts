@@ -1,6 +1,7 @@
 import type { Span } from '../../../base/time/spans.ts'
 import { judgeUnits } from '../../ledger/changed-units.ts'
 import { RecordExaminer } from '../../transfer/examine-records.ts'
+import type { FieldCount, KnownCount } from '../../transfer/field-tally.ts'
 import type { KnownRecords, Misfit } from '../../transfer/misfits.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, profileStreamKey, writeUnitDoubts } from '../ledger/ledger-rows.ts'
@@ -17,6 +18,12 @@ const PEOPLE_MIN = 3
 const RECORDS_MIN = 3
 /** The people of one thing that are counted. */
 const PEOPLE_MAX = 200
+/** A field is usual when it was in this share of at least this many picked records; of more, the newer half counts twice. */
+const USUAL_SHARE = 0.99
+const USUAL_MIN = 100
+const PICKED_MAX = 10_000
+/** A usual field has stopped when at least this many records, of as many people, lack it since anybody had it; of more than half of fewer people. */
+const STOPPED_MIN = 20
 /** Errors that wait for the next refresh. */
 const ERRORS_MAX = 1000
 
@@ -73,6 +80,7 @@ export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
       const noted = [...seen.values()]
       seen.clear()
       if (noted.length > 0) await writeSeen(pool, noted)
+      await shareCounts(pool, examiners)
       const fresh = await reportFresh(pool)
       settled = new Map((await listSettled(pool)).map((name) => [keyOf(name), name]))
       return fresh
@@ -94,14 +102,52 @@ async function listSettled(pool: Pool): Promise<DriftName[]> {
   return rows
 }
 
+type Examiners = ReadonlyMap<PulledStream, RecordExaminer | undefined>
+
+/** Adds what this process has counted of fields, one row for a stream and field, and learns which are usual in the fleet. */
+async function shareCounts(pool: Pool, examiners: Examiners): Promise<void> {
+  const tallies = [...examiners].flatMap(([{ name: stream }, examiner]) => (examiner ? { stream, examiner } : []))
+  const counts = tallies.flatMap(({ stream, examiner }) =>
+    examiner.optional.take().map((count) => ({ ...count, stream })),
+  )
+  if (counts.length > 0) await writeCounts(pool, counts)
+  const { rows } = await pool.query<KnownCount & { stream: string }>(
+    `select stream, path as name, records >= ${USUAL_MIN} and present >= ${USUAL_SHARE} * records as "isUsual"
+     from vitalsync.drift_fields`,
+  )
+  const known = Map.groupBy(rows, ({ stream }) => stream)
+  for (const { stream, examiner } of tallies) examiner.optional.learn(known.get(stream) ?? [])
+}
+
+/** In one order, so that two processes cannot wait for one another. */
+async function writeCounts(pool: Pool, counts: ReadonlyArray<FieldCount & { stream: string }>): Promise<void> {
+  const halvedBeyondMax = (column: string) =>
+    `(f.${column} + excluded.${column}) / (1 + (f.records > ${PICKED_MAX})::int)`
+  await pool.query(
+    `insert into vitalsync.drift_fields as f (stream, path, records, present, last_seen_at)
+     select * from unnest($1::text[], $2::text[], $3::int4[], $4::int4[], $5::timestamptz[]) order by 1, 2
+     on conflict (stream, path) do update set records = ${halvedBeyondMax('records')},
+       present = ${halvedBeyondMax('present')}, last_seen_at = greatest(f.last_seen_at, excluded.last_seen_at)`,
+    [
+      binaryColumn('text', counts, ({ stream }) => stream),
+      binaryColumn('text', counts, ({ name }) => name),
+      binaryColumn('int4', counts, ({ records }) => records),
+      binaryColumn('int4', counts, ({ present }) => present),
+      binaryColumn('timestamptz', counts, ({ seenAtMs }) => (seenAtMs === 0 ? null : seenAtMs * 1000)),
+    ],
+  )
+}
+
 /** The primary key lets each thing be reported once, whichever process comes first. */
 async function reportFresh(pool: Pool): Promise<DriftName[]> {
   const { rows } = await pool.query<DriftName>(
     `insert into vitalsync.drift (stream, what, path, detail)
-     select stream, what, path, detail from vitalsync.drift_people
-     group by stream, what, path, detail
-     having what = 'unit' or count(*) >= least(${PEOPLE_MIN}, (select count(*) from vitalsync.profiles where state = 'active'))
-       and sum(records) >= ${RECORDS_MIN}
+     select stream, what, path, detail from vitalsync.drift_now
+     cross join (select count(*) as people from vitalsync.profiles where state = 'active') as active
+     group by stream, what, path, detail, active.people
+     having case what when 'unit' then true
+       when 'stopped' then count(*) >= least(${STOPPED_MIN}, active.people / 2 + 1) and sum(records) >= ${STOPPED_MIN}
+       else count(*) >= least(${PEOPLE_MIN}, active.people) and sum(records) >= ${RECORDS_MIN} end
      order by stream, what, path, detail
      on conflict do nothing
      returning stream, what, path, detail`,

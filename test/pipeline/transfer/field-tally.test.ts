@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { FieldTally } from '../../../src/pipeline/transfer/field-tally.ts'
+import type { Fields } from '../../../src/pipeline/transfer/stream.ts'
+
+const answer = (...records: Fields[]) => records.map((fields) => ({ raw: JSON.stringify(fields), fields }))
+const many = (count: number, fields: Fields) => answer(...Array.from({ length: count }, () => fields))
+const usual = (...names: string[]) => names.map((name) => ({ name, isUsual: true }))
+
+test('of an answer every 32nd record is counted, and at least one', () => {
+  const tally = new FieldTally(['id'])
+  tally.addAnswer(many(320, { id: 'a', estimated: true }), 5)
+  tally.addAnswer(many(3, { id: 'a', method: 'x' }), 7)
+  tally.addAnswer([], 9)
+  expect(tally.take()).toEqual([
+    { name: 'estimated', records: 11, present: 10, seenAtMs: 5 },
+    { name: 'method', records: 11, present: 1, seenAtMs: 7 },
+  ])
+  expect(tally.take()).toEqual([])
+})
+
+test('each record of short answers is counted in its turn', () => {
+  const tally = new FieldTally([])
+  for (let times = 0; times < 40; times += 1) tally.addAnswer(answer({ a: 1 }, { b: 1 }, { b: 1 }, { b: 1 }), 1)
+  expect(tally.take().map(({ present }) => present)).toEqual([30, 10])
+})
+
+test('names that may be data, and more than a hundred names, are not counted', () => {
+  const tally = new FieldTally([])
+  const names = Array.from({ length: 200 }, (_, index) => [`field_${index}`, 1])
+  tally.addAnswer(answer({ '2026-03-01': 1, 'a b': 2, ...Object.fromEntries(names) }), 1)
+  expect(tally.take()).toHaveLength(100)
+})
+
+test('a usual field has stopped in an answer none of whose records has a value of it', () => {
+  const tally = new FieldTally([])
+  tally.learn([...usual('goal', 'method'), { name: 'estimated', isUsual: false }])
+  expect(tally.addAnswer(answer({ goal: null, method: 1 }, { method: null }), 5)).toEqual(['goal'])
+  expect(tally.addAnswer(many(90, { method: 1 }), 6)).toEqual(['goal'])
+  // The one record that has it is not among those that are picked.
+  expect(tally.addAnswer([...many(31, { method: 1 }), ...answer({ goal: 1, method: 1 })], 7)).toEqual([])
+  expect(tally.addAnswer([], 8)).toEqual([])
+})
+
+test('answers that all lack a usual field do not make it less usual, and others do', () => {
+  const tally = new FieldTally(['id'])
+  tally.learn([...usual('goal'), { name: 'method', isUsual: false }])
+  tally.addAnswer(answer({ id: 'a' }), 5)
+  expect(tally.take()).toEqual([{ name: 'method', records: 1, present: 0, seenAtMs: 0 }])
+  tally.addAnswer(answer({ id: 'a' }), 6)
+  tally.addAnswer(answer({ goal: 3 }), 7)
+  expect(tally.take()).toContainEqual({ name: 'goal', records: 2, present: 1, seenAtMs: 7 })
+})
