@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { silenceStates } from '../../pipeline/ledger/silence.ts'
+import { type Adherence, listAdherence } from '../../pipeline/warehouse/silence/list-adherence.ts'
 import {
   listSilenceGroups,
   listSilent,
@@ -13,6 +14,7 @@ export type SilentAnswer = {
   readonly more: boolean
 }
 export type SilenceGroupsAnswer = readonly SilenceGroup[]
+export type AdherenceAnswer = Adherence
 
 const PEOPLE_SHOWN = 100
 
@@ -32,5 +34,10 @@ export const silenceRoutes = [
     name: 'silence-groups',
     query: z.object({}),
     answer: ({ reading }): Promise<SilenceGroupsAnswer> => listSilenceGroups(reading),
+  }),
+  defineRead({
+    name: 'adherence',
+    query: z.object({ measure: z.string().max(100) }),
+    answer: ({ reading }, { measure }): Promise<AdherenceAnswer> => listAdherence(reading, measure),
   }),
 ]

@@ -2,10 +2,11 @@ import { HOUR } from '../../../base/time/units.ts'
 import { silenceStates } from '../../../pipeline/ledger/silence.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../../web/browser/ask.ts'
+import { DayChart } from '../../../web/browser/charts.tsx'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownInstant, shownNumber, shownShare, shownSpan } from '../../../web/browser/shown.ts'
-import type { SilenceGroupsAnswer, SilentAnswer } from '../../routes/silence-routes.ts'
+import type { AdherenceAnswer, SilenceGroupsAnswer, SilentAnswer } from '../../routes/silence-routes.ts'
 import { followed } from '../dashboard-state.ts'
 
 type Silent = Json<SilentAnswer>['people'][number]
@@ -57,6 +58,7 @@ export function SilenceScreen() {
           {(found) => (found.length === 0 ? <Empty>No group has silent people.</Empty> : <Groups groups={found} />)}
         </Answered>
       </Panel>
+      <ValidDays />
     </>
   )
 }
@@ -99,3 +101,43 @@ const Groups = ({ groups }: { groups: Json<SilenceGroupsAnswer> }) => (
     ))}
   </Table>
 )
+
+/** The share of valid days of each cohort, week by week. */
+function ValidDays() {
+  const measure = address.value.query.get('measure') ?? 'activity'
+  const { answer, again } = useAnswer<AdherenceAnswer>('adherence', { measure })
+  return (
+    <Panel
+      title="Valid days by cohort"
+      aside={<span class="small quiet">per cent of each week; warehouse.adherence</span>}
+    >
+      <Answered answer={answer} again={again}>
+        {({ measures, weeks, cohorts, isTooLarge }) => (
+          <>
+            <label>
+              Measure
+              <select value={measure} onChange={(event) => changeQuery({ measure: event.currentTarget.value })}>
+                {measures.map((name) => (
+                  <option key={name} value={name}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </label>
+            {cohorts.length === 0 ? (
+              <Empty>{isTooLarge ? 'The cohorts are too large for a page.' : 'Nobody is in a cohort.'}</Empty>
+            ) : (
+              <DayChart
+                days={weeks}
+                series={cohorts.map(({ name, values }) => ({ name, values: values.map(percent) }))}
+                label={`valid days of ${measure} by week`}
+              />
+            )}
+          </>
+        )}
+      </Answered>
+    </Panel>
+  )
+}
+
+const percent = (share: number | null) => share && share * 100

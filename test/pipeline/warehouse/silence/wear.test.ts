@@ -4,6 +4,7 @@ import { evidenceOfLog } from '../../../../src/base/contract/log-evidence.ts'
 import { DAY, HOUR, MINUTE } from '../../../../src/base/time/units.ts'
 import type { OutboxItem } from '../../../../src/pipeline/transfer/parcel.ts'
 import { setCohorts } from '../../../../src/pipeline/warehouse/profiles/stored-profiles.ts'
+import { listAdherence } from '../../../../src/pipeline/warehouse/silence/list-adherence.ts'
 import { createSeededRandom } from '../../../../src/service/sandbox/people/seeded-random.ts'
 import { test } from '../../../support/test-warehouse.ts'
 
@@ -97,6 +98,35 @@ test('days with enough wear are valid, weeks with enough days, and adherence is 
      where external_id = 'bob' and measure = 'activity' and local_date = '2026-03-05'`,
   )
   expect(row).toEqual({ worn_minutes: 599, needed_minutes: 599, valid: true })
+})
+
+test('of many cohorts the five largest are listed, for twelve weeks, and of 2,000 people at most', async ({
+  warehouse,
+}) => {
+  const addCohort = (cohort: string, from: number, to: number) =>
+    warehouse.rows(
+      `insert into vitalsync.profiles (id, external_id, state, wanted_from, cohort)
+       select n, n, 'active', now() - interval '200 days', $1 from generate_series($2::int, $3) n`,
+      [cohort, from, to],
+    )
+  for (const size of [1, 2, 3, 4, 5, 6]) await addCohort(`of-${size}`, size * 10 + 1, size * 11)
+  await warehouse.rows(
+    `insert into vitalsync.log_days (profile_id, local_date, kind, minutes, first_at, last_at, first_parcel, last_parcel, device, revised)
+     select 21, (now() at time zone 'UTC')::date - n, 'sleep', ~b'0'::bit(1440), now(), now(), 1, 1, '', false from generate_series(1, 100) n`,
+  )
+
+  const found = await listAdherence(warehouse.pool, 'sleep')
+
+  expect(found.measures).toEqual(['activity', 'heart', 'sleep'])
+  expect(found.cohorts.map(({ name }) => name)).toEqual(['of-6', 'of-5', 'of-4', 'of-3', 'of-2'])
+  expect(found.weeks).toHaveLength(12)
+  expect(found.cohorts.map(({ values }) => values.slice(0, 11))).toEqual(
+    [0, 0, 0, 0, 0.5].map((share) => Array.from({ length: 11 }, () => share)),
+  )
+  await addCohort('large', 1000, 2982)
+  expect(await listAdherence(warehouse.pool, 'sleep')).toMatchObject({ isTooLarge: true, cohorts: [] })
+  await warehouse.rows('delete from vitalsync.profiles where id = 2982')
+  expect(await listAdherence(warehouse.pool, 'sleep')).toMatchObject({ isTooLarge: false })
 })
 
 test('the documents have the measures as they are', async ({ warehouse }) => {
