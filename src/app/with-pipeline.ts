@@ -1,4 +1,5 @@
 import { type CloseStack, withCloseStack } from '../base/close-stack.ts'
+import { Halted } from '../base/errors.ts'
 import { MINUTE } from '../base/time/units.ts'
 import { type EngineAddresses, resolveDatabases } from '../operations/addresses.ts'
 import { requireMigrated, type WarehouseUse } from '../operations/migrate-warehouse.ts'
@@ -30,6 +31,7 @@ export async function withWarehouse<T>(
       name: 'vitalsync command',
       pipeline: use === 'work', // only commands that read open cursors
       statementTimeoutMs: 10 * MINUTE,
+      readOnly: use === 'read',
       division: createDivision(config.warehouseShards),
     })
     closeStack.add({ close: () => pool.end() }, 'pool')
@@ -62,7 +64,12 @@ export async function askAlone<T>(
 ): Promise<T> {
   const { openLoneUpstream } = await import('../pipeline/upstream/lone-upstream.ts') // commands that ask upstream nothing load no client
   const limits = { requestsPerSecond: Number.POSITIVE_INFINITY, inFlight: 1 }
-  return withCloseStack((closeStack) => work(closeStack.add(openLoneUpstream({ ...address, limits }), 'upstream').api))
+  return withCloseStack((closeStack) =>
+    work(closeStack.add(openLoneUpstream({ ...address, limits }), 'upstream').api),
+  ).catch((error: unknown) => {
+    // No later command waits for what halted the account in this process alone.
+    throw error instanceof Halted && error.cause instanceof Halted ? error.cause : error
+  })
 }
 
 export type OpenPipeline = StartedEngines & {

@@ -1,4 +1,5 @@
 import { pulledStreams } from '../../config/streams.ts'
+import { sqlState } from '../base/postgres/postgres-errors.ts'
 import { formatCount, formatMinute } from '../base/text/readable.ts'
 import { type BudgetLimits, type BudgetStore, lanes } from '../pipeline/fleet/budget.ts'
 import type { LaneTrouble } from '../pipeline/fleet/lane-troubles.ts'
@@ -14,9 +15,6 @@ import { createReports } from '../pipeline/warehouse/reports/status-report.ts'
 import { createLiveWorkers } from '../pipeline/warehouse/runs/live-workers.ts'
 import { createRuns } from '../pipeline/warehouse/runs/stored-runs.ts'
 import { countLiveWorkers } from './processes/worker-heartbeat.ts'
-
-/** Joins the fleet to read the budget, and demands no share of it. */
-const STATUS_MEMBER = 'status'
 
 export type StatusReport = Awaited<ReturnType<typeof readStatus>>
 type StatusSources = { pool: Pool; engine: QueueEngine; budgetStore: BudgetStore }
@@ -54,16 +52,30 @@ function withRate<C extends { windows: number; windowsDiffering: number }>(count
   return { ...counts, rate: null, rateFrom: null, rateUpTo: null, ...rates }
 }
 
+const noJobs = { waiting: 0, active: 0, delayed: 0 }
+/** The first process that works on a queue in Postgres makes its tables. */
+const unusedQueue = {
+  ...{ nightly: noJobs, manual: noJobs, backfill: noJobs },
+  ...{ workers: 0, formerParts: [], unservedParts: [], troubles: [] },
+}
+const TABLE_MISSING = '42P01'
+
 async function readQueue(pool: Pool, engine: QueueEngine) {
+  const jobs = await readJobs(pool, engine).catch((error: unknown) => {
+    if (sqlState(error) !== TABLE_MISSING) throw error
+    return unusedQueue
+  })
+  return { engine: engine.kind, parts: engine.parts, ...jobs }
+}
+
+async function readJobs(pool: Pool, engine: QueueEngine) {
   const queue = createEnqueuer(engine)
   const liveWorkers = createLiveWorkers({ pool })
   return {
-    engine: engine.kind,
     nightly: await queue.backlog('nightly'),
     manual: await queue.backlog('manual'),
     backfill: await queue.backlog('backfill'),
     workers: await countLiveWorkers({ engine, liveWorkers }),
-    parts: engine.parts,
     formerParts: await engine.formerParts(),
     unservedParts: await findUnservedParts(engine),
     troubles: mostTelling(await liveWorkers.listTroubles(await engine.queueId())),
@@ -78,10 +90,7 @@ async function readBudget(budgetStore: BudgetStore, limits: BudgetLimits) {
 
 /** The same, and how much of it all processes use at this moment. */
 export async function readBudgetInUse(budgetStore: BudgetStore, limits: BudgetLimits) {
-  const none = { nightly: 0, manual: 0, backfill: 0 }
-  const member = { member: STATUS_MEMBER, holds: 0, demand: none, waiting: none, answersPerSecond: 0, latencyMs: 0 }
-  const { budget, nowMs, members } = await budgetStore.heartbeat(member)
-  await budgetStore.removeMember(STATUS_MEMBER)
+  const { budget, nowMs, members } = await budgetStore.read()
   const { requestsPerSecond, inFlight } = budget ?? limits
   return {
     requestsPerSecond: Number.isFinite(requestsPerSecond) ? requestsPerSecond : null,

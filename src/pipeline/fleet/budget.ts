@@ -63,12 +63,15 @@ export function parseMemberState(stored: unknown): MemberState {
   return memberStateSchema.parse(stored)
 }
 
+/** `nowMs` is the store's own clock. */
+type FleetState = { members: readonly MemberState[]; budget: FleetBudget | undefined; nowMs: number }
+
 /** Shared by all processes. A member whose heartbeat is older than `MEMBER_TTL_MS` is dead and no longer counts. */
 export type BudgetStore = {
-  /** Writes our state and reads the state of all live members in one atomic step. `nowMs` is the store's own clock. */
-  heartbeat(
-    mine: MemberState,
-  ): Promise<{ members: readonly MemberState[]; budget: FleetBudget | undefined; nowMs: number }>
+  /** Writes our state and reads the state of all live members in one atomic step. */
+  heartbeat(mine: MemberState): Promise<FleetState>
+  /** Reads the state of all live members, and writes nothing. */
+  read(): Promise<FleetState>
   /** False when another process changed the budget first. */
   compareAndSet(expected: FleetBudget | undefined, next: FleetBudget): Promise<boolean>
   /** Takes up to `wanted` requests out of this second, while fewer than `limit` requests of the second are taken. */

@@ -14,7 +14,12 @@ type PostgresQueries = {
   query(text: string, values: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>
 }
 
-const heartbeatRowSchema = z.object({ now_ms: z.number(), state: z.unknown(), lines: z.array(z.unknown()) })
+const fleetRowSchema = z.object({ now_ms: z.number(), state: z.unknown(), lines: z.array(z.unknown()) })
+
+function parseFleetRow(row: unknown) {
+  const { now_ms: nowMs, state, lines } = fleetRowSchema.parse(row)
+  return { nowMs, budget: state === null ? undefined : parseStoredBudget(state), members: lines.map(parseMemberState) }
+}
 
 /** The budget store in Postgres, for fleets without Redis. rate-limiter-flexible counts the requests a second. */
 export function openPostgresBudgetStore({ pool }: { pool: PostgresQueries }): BudgetStore {
@@ -22,12 +27,11 @@ export function openPostgresBudgetStore({ pool }: { pool: PostgresQueries }): Bu
     async heartbeat(mine) {
       const values = [mine.member, JSON.stringify(mine), MEMBER_TTL_MS]
       const { rows } = await pool.query('select * from vitalsync.exchange_budget_line($1, $2, $3)', values)
-      const { now_ms: nowMs, state, lines: members } = heartbeatRowSchema.parse(rows[0])
-      return {
-        nowMs,
-        budget: state === null ? undefined : parseStoredBudget(state),
-        members: members.map(parseMemberState),
-      }
+      return parseFleetRow(rows[0])
+    },
+    async read() {
+      const { rows } = await pool.query(readFleet, [MEMBER_TTL_MS])
+      return parseFleetRow(rows[0])
     },
     async compareAndSet(expected, next) {
       const values = [next.version, JSON.stringify(storedBudgetOf(next))]
@@ -45,6 +49,10 @@ export function openPostgresBudgetStore({ pool }: { pool: PostgresQueries }): Bu
   }
 }
 
+const readFleet = `
+  select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms, (select state from vitalsync.budget_state),
+    (select coalesce(jsonb_agg(line), '[]') from vitalsync.budget_lines
+      where seen_at >= clock_timestamp() - $1::float8 * interval '1 ms') as lines`
 const insertBudget = 'insert into vitalsync.budget_state (version, state) values ($1, $2) on conflict do nothing'
 const updateBudget = 'update vitalsync.budget_state set version = $1, state = $2 where version = $3'
 

@@ -28,7 +28,30 @@ for at = 1, #all, 2 do
 end
 return { string.format('%.0f', now), redis.call('GET', KEYS[2]) or '', members }`
 
-const heartbeatAnswerSchema = z.tuple([z.string(), z.string(), z.array(z.string())])
+/** The same without a word of its own. */
+const readScript = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local members = {}
+local all = redis.call('HGETALL', KEYS[1])
+for at = 1, #all, 2 do
+  local gap = string.find(all[at + 1], ' ', 1, true)
+  if now - tonumber(string.sub(all[at + 1], 1, gap - 1)) <= tonumber(ARGV[1]) then
+    members[#members + 1] = string.sub(all[at + 1], gap + 1)
+  end
+end
+return { string.format('%.0f', now), redis.call('GET', KEYS[2]) or '', members }`
+
+const fleetAnswerSchema = z.tuple([z.string(), z.string(), z.array(z.string())])
+
+function parseFleetAnswer(answer: unknown) {
+  const [nowMs, budget, members] = fleetAnswerSchema.parse(answer)
+  return {
+    nowMs: Number(nowMs),
+    budget: budget === '' ? undefined : parseStoredBudget(JSON.parse(budget)),
+    members: members.map((text) => parseMemberState(JSON.parse(text))),
+  }
+}
 
 /** Compare and set: however many processes see one overload, the budget decreases once. */
 const compareAndSetScript = `
@@ -56,13 +79,9 @@ export function openRedisBudgetStore({
     async heartbeat(mine) {
       const values = [mine.member, JSON.stringify(mine), MEMBER_TTL_MS]
       const answer = await redis.eval(heartbeatScript, 2, membersKey, budgetKey, ...values)
-      const [nowMs, budget, members] = heartbeatAnswerSchema.parse(answer)
-      return {
-        nowMs: Number(nowMs),
-        budget: budget === '' ? undefined : parseStoredBudget(JSON.parse(budget)),
-        members: members.map((text) => parseMemberState(JSON.parse(text))),
-      }
+      return parseFleetAnswer(answer)
     },
+    read: async () => parseFleetAnswer(await redis.eval(readScript, 2, membersKey, budgetKey, MEMBER_TTL_MS)),
     async compareAndSet(expected, next) {
       const values = [expected?.version ?? '', JSON.stringify(storedBudgetOf(next))]
       return (await redis.eval(compareAndSetScript, 1, budgetKey, ...values)) === 1

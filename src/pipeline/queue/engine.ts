@@ -107,7 +107,7 @@ function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEn
   const producerConnection = connectRedis(queueUrl, failFast)
   const workerConnection = connectRedis(queueUrl, reconnectForever)
   for (const connection of [producerConnection, workerConnection]) connection.on('error', ignoreConnectionError)
-  const keepQueueId = () => producerConnection.set(QUEUE_ID_KEY, randomUUID(), 'NX')
+  const keepQueueId = async () => (isObserver ? null : producerConnection.set(QUEUE_ID_KEY, randomUUID(), 'NX'))
   const requireUsable = createRedisCheck(queueUrl, producerConnection, keepQueueId)
   // BullMQ's check writes to standard error, once for each queue; the doctor has its own.
   const observer = { skipMetasUpdate: isObserver, skipVersionCheck: isObserver }

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
-import type { BudgetStore, FleetBudget } from '../../../src/pipeline/fleet/budget.ts'
+import { type BudgetStore, type FleetBudget, MEMBER_TTL_MS } from '../../../src/pipeline/fleet/budget.ts'
 import { openPostgresBudgetStore } from '../../../src/pipeline/queue/budget-store-postgres.ts'
 import { openRedisBudgetStore } from '../../../src/pipeline/queue/budget-store-redis.ts'
 import { memberState } from '../../support/member-state.ts'
@@ -24,6 +24,31 @@ async function expectOneChangeOfEachVersion(store: BudgetStore): Promise<void> {
 
   expect(await stored()).toEqual(second)
 }
+
+async function expectReadingJoinsNobody(store: BudgetStore): Promise<void> {
+  const mine = memberState('m', { nightly: 3 })
+  expect(await store.read()).toMatchObject({ members: [], budget: undefined })
+
+  const written = await store.heartbeat(mine)
+  await store.compareAndSet(undefined, budgetOf(1, 8))
+  const { nowMs, ...read } = await store.read()
+
+  expect(read).toEqual({ members: [mine], budget: budgetOf(1, 8) })
+  expect(nowMs).toBeGreaterThanOrEqual(written.nowMs)
+  expect(nowMs).toBeLessThan(written.nowMs + MEMBER_TTL_MS)
+  await expect.poll(async () => (await store.read()).members, { timeout: 3 * MEMBER_TTL_MS }).toEqual([])
+}
+
+test('who reads the budget joins no fleet, and sees its living members (postgres)', async ({ warehouse }) => {
+  await expectReadingJoinsNobody(openPostgresBudgetStore({ pool: warehouse.pool }))
+})
+
+test('who reads the budget joins no fleet, and sees its living members (redis)', async ({ redisUrl }) => {
+  expect(redisUrl).not.toBe('')
+  const store = openRedisBudgetStore({ redis: new Redis(await redisOfOurOwn()) })
+  await expectReadingJoinsNobody(store)
+  await store.close()
+})
 
 test('of all that change one version of the budget one succeeds (postgres)', async ({ warehouse }) => {
   await expectOneChangeOfEachVersion(openPostgresBudgetStore({ pool: warehouse.pool }))

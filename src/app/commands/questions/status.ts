@@ -17,7 +17,10 @@ import { runsTable } from '../runs.ts'
 export async function runStatus(context: CommandContext): Promise<number> {
   const { terminal } = context
   const found = await readWarehouse(context, async (pool, { queueUrl, closeStack }) => {
-    const engine = closeStack.add(await openQueueEngine(queueUrl, { parts: context.config.queueParts }), 'queue')
+    const engine = closeStack.add(
+      await openQueueEngine(queueUrl, { parts: context.config.queueParts, isObserver: true }),
+      'queue',
+    )
     await engine.requireUsable()
     const budgetStore = closeStack.add(openBudgetStore(engine, pool, queueUrl), 'budget')
     return readStatus({ pool, engine, budgetStore }, context.config.budget)

@@ -6,6 +6,7 @@ export function createInMemoryBudgetStore(clock: () => number): BudgetStore {
   let second = { endsAtMs: 0, granted: 0 }
   return {
     heartbeat: async (mine) => ({ members: [mine], budget, nowMs: clock() }),
+    read: async () => ({ members: [], budget, nowMs: clock() }),
     async compareAndSet(expected, next) {
       if (expected?.version !== budget?.version) return false
       budget = next
