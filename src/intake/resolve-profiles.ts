@@ -11,7 +11,7 @@ type Adding = {
   readonly wantedFrom: Date
   /** Reports the profiles that would be added, and adds none. */
   readonly isRehearsal: boolean
-  /** Given: only profiles that upstream knows are added. */
+  /** Given: only people that upstream knows, or that were registered from here, exist. Only they are added or taken. */
   readonly isKnownUpstream?: ((externalId: string) => Promise<boolean>) | undefined
 }
 
@@ -27,15 +27,16 @@ export function createProfileResolver(
   adding: Adding | undefined,
 ): ProfileResolver {
   const profiles = createProfiles(options)
-  const { idsOf } = createProfileReport(options)
+  const { idsOf, registeredIdsOf } = createProfileReport(options)
   const added = new Set<string>()
   const addUnknown = async (externalIds: readonly string[], { wantedFrom, isRehearsal, isKnownUpstream }: Adding) => {
     const answers = await Promise.all(externalIds.map(async (id) => (await isKnownUpstream?.(id)) !== false))
     const addable = externalIds.filter((_, index) => answers[index])
     const state = isKnownUpstream ? 'active' : 'new'
+    const before = await idsOf(addable)
     if (!isRehearsal && addable.length > 0) await profiles.add(addable, { wantedFrom, state })
-    const ids = isRehearsal ? new Map(addable.map((id) => [id, NOBODY])) : await idsOf(addable)
-    for (const externalId of ids.keys()) added.add(externalId)
+    const ids = isRehearsal ? new Map([...addable.map((id) => [id, NOBODY] as const), ...before]) : await idsOf(addable)
+    for (const externalId of ids.keys()) if (!before.has(externalId)) added.add(externalId)
     return ids
   }
   const faultOf = (externalId: string, isErased: boolean) => {
@@ -45,7 +46,7 @@ export function createProfileResolver(
     return adding ? UNKNOWN_UPSTREAM_FAULT : UNKNOWN_FAULT
   }
   const resolve: ImportTarget['resolve'] = async (externalIds) => {
-    let ids = await idsOf(externalIds)
+    let ids = await (adding?.isKnownUpstream ? registeredIdsOf : idsOf)(externalIds)
     const unknown = externalIds.filter((externalId) => !ids.has(externalId))
     const erased = unknown.length > 0 ? await profiles.erasedAmong(unknown) : new Set()
     const addable = unknown.filter((id) => !erased.has(id) && newExternalIdSchema.safeParse(id).success)

@@ -6,7 +6,7 @@ import { jsonResultSchemas } from '../../../src/app/results/json-results.ts'
 import { paramsText } from '../../../src/pipeline/transfer/order.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { type Checked, checkedIn } from './checked-json.ts'
-import { type CommandWorld, openCommandWorld } from './command-world.ts'
+import { type CommandWorld, makeOwnedDatabase, openCommandWorld } from './command-world.ts'
 
 /** A synced warehouse. Each test has a copy; upstream is shared, and no test changes it within the synced days. */
 let synced: CommandWorld
@@ -69,6 +69,19 @@ test('status, runs and gaps show the state of a synced warehouse', { timeout }, 
     /^No gaps: everything that is wanted was read; \d+ spans? can still change and will be read again: --all\.$/m,
   )
   expect(new Set(gaps.map(({ reason }) => reason))).toEqual(new Set(['unsettled']))
+})
+
+test('status makes no tables in a queue that has none', { timeout }, async ({ onTestFinished }) => {
+  const queue = await makeOwnedDatabase()
+  onTestFinished(queue.drop)
+  const asked = await world.start(['status'], { QUEUE_URL: queue.url }).ended
+  const client = new pg.Client({ connectionString: queue.url })
+  await client.connect()
+  const { rows } = await client.query(`select nspname from pg_namespace where nspname !~ '^(pg_|information)'`)
+  await client.end()
+
+  expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('nightly 0, manual 0, backfill 0') })
+  expect(rows).toEqual([{ nspname: 'public' }])
 })
 
 test('a run that is under way is stopped by its number, once', { timeout }, async () => {
@@ -309,6 +322,18 @@ test('each kind of trouble has its exit code and a message without a stack', { t
     { words: ['status'], env: { QUEUE_URL: 'redis://localhost:1' }, code: 3, says: /QUEUE_URL/ },
     { words: ['profiles', 'discover'], env: { UPSTREAM_URL: 'http://localhost:1' }, code: 3, says: /UPSTREAM_URL/ },
     { words: ['sync'], env: { TOKEN_KEY: '' }, code: 2, says: /TOKEN_KEY/ },
+    {
+      words: ['explain', '--profile', 'x', '--date', '2026-01-01'],
+      env: { UPSTREAM_CLIENT_SECRET: 'wrong' },
+      code: 2,
+      says: /^vitalsync: upstream refuses the account's credentials: .*\n {2}→ Correct UPSTREAM_CLIENT_ID and UPSTREAM_CLIENT_SECRET/,
+    },
+    {
+      words: ['profiles', 'discover'],
+      env: { UPSTREAM_CLIENT_SECRET: 'wrong' },
+      code: 2,
+      says: /account halted: upstream refuses the account's credentials/,
+    },
   ]
   for (const { words, env, code, says } of cases) {
     const ended = await runProgram(words, { cwd: world.folder, env: { ...world.env, ...env } })

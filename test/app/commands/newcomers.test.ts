@@ -90,6 +90,10 @@ test('an import counts and names the profiles that it adds; with --must-exist on
 
   const [counts] = await world.json('import', 'tags', file, '--add-profiles', '--again')
   expect(counts).toMatchObject({ read: 3, rejected: 0, addedProfiles: 1 })
+  const mistypedBefore = await world.run('import', 'tags', file, '--must-exist', '--again')
+  expect(mistypedBefore.stdout).toContain('3 read, 0 accepted, 2 duplicate, 1 rejected')
+  const mistypedExport = await world.run('import', export1, '--profile', 'marry', '--must-exist')
+  expect(mistypedExport.stderr).toContain('"marry" is not known upstream')
   const added = await world.run('import', export1, '--profile', 'joe', '--add-profiles')
   expect(added.stdout).toContain('1 profile added: "joe". The next sync registers those that upstream does not know.\n')
 })

@@ -27,6 +27,8 @@ type ProfileReport = {
   listDevices(profileId: string): Promise<ListedDevice[]>
   /** The ids in the warehouse by the names upstream. Unknown names are missing. */
   idsOf(externalIds: readonly string[]): Promise<Map<string, string>>
+  /** The same, without the people who were never registered upstream. */
+  registeredIdsOf(externalIds: readonly string[]): Promise<Map<string, string>>
   /** Every table with a column for profiles, and the count of rows of this profile: 0 everywhere after an erasure. */
   countRows(profileId: string): Promise<Array<{ table: string; rows: number }>>
 }
@@ -53,13 +55,8 @@ export function createProfileReport({ pool }: { pool: Pool }): ProfileReport {
   return {
     list: ({ state }, page) => listProfiles(pool, state, page),
     show: (externalId) => showProfile(pool, externalId),
-    async idsOf(externalIds) {
-      const { rows } = await pool.query<{ external_id: string; id: string }>(
-        'select external_id, id from vitalsync.names where external_id = any($1::text[])',
-        [externalIds],
-      )
-      return new Map(rows.map((row) => [row.external_id, row.id]))
-    },
+    idsOf: (externalIds) => idsOf(pool, externalIds),
+    registeredIdsOf: (externalIds) => registeredIdsOf(pool, externalIds),
     async listDevices(profileId) {
       const { rows } = await pool.query<ListedDevice>(
         `select device_type as type, device_model as model, system, system_version as "systemVersion",
@@ -71,6 +68,23 @@ export function createProfileReport({ pool }: { pool: Pool }): ProfileReport {
     },
     countRows: (profileId) => countRows(pool, profileId),
   }
+}
+
+async function idsOf(pool: Pool, externalIds: readonly string[]): Promise<Map<string, string>> {
+  const { rows } = await pool.query<{ external_id: string; id: string }>(
+    'select external_id, id from vitalsync.names where external_id = any($1::text[])',
+    [externalIds],
+  )
+  return new Map(rows.map((row) => [row.external_id, row.id]))
+}
+
+async function registeredIdsOf(pool: Pool, externalIds: readonly string[]): Promise<Map<string, string>> {
+  const named = await idsOf(pool, externalIds)
+  const { rows } = await pool.query<{ external_id: string; id: string }>(
+    `select external_id, id from vitalsync.profiles where id = any($1::int8[]) and state <> 'new'`,
+    [[...named.values()]],
+  )
+  return new Map(rows.map((row) => [row.external_id, row.id]))
 }
 
 async function listProfiles(
