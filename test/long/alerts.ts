@@ -14,10 +14,12 @@ import { promisify } from 'node:util'
 import { DAY } from '../../src/base/time/units.ts'
 import { scaleRules } from '../base/monitoring/scaled-rules.ts'
 import { startCaller } from './caller.ts'
-import { createChecklist } from './checklist.ts'
+import { createChecklist, refuseOptions } from './checklist.ts'
 import { startPrometheus } from './prometheus.ts'
 import { startRefusingGateway } from './refusing-gateway.ts'
 import { missANightly, openWatchedFleet } from './watched-fleet.ts'
+
+refuseOptions('alerts')
 
 const SCALE = 100
 const isoDay = (daysAhead: number) => new Date(Date.now() + daysAhead * DAY).toISOString().slice(0, 10)

@@ -2,6 +2,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const POLL_EVERY_MS = 250
 
+/** For a script that takes no options: one that is given would be passed over. */
+export function refuseOptions(script: string): void {
+  const [given] = process.argv.slice(2)
+  if (given === undefined) return
+  process.stderr.write(`${script}: there is no option ${given}: ${script} takes none\n`)
+  process.exit(2)
+}
+
 /** Waits for one thing after the other, prints each with the time, and remembers what did not come. */
 export function createChecklist() {
   const missed: string[] = []

@@ -9,9 +9,11 @@
 import { readFile } from 'node:fs/promises'
 import { parse, stringify } from 'yaml'
 import { grafanaBoards } from '../../config/grafana-boards.ts'
-import { createChecklist } from './checklist.ts'
+import { createChecklist, refuseOptions } from './checklist.ts'
 import { startPrometheus } from './prometheus.ts'
 import { missANightly, openWatchedFleet } from './watched-fleet.ts'
+
+refuseOptions('night')
 
 const checklist = createChecklist()
 const { say, until } = checklist
