@@ -6,7 +6,9 @@ import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../base/
 import { readRunning } from '../base/engines/running-file.ts'
 import { lockHolderOf } from '../base/files/folder-lock.ts'
 import { replacePrivateFile } from '../base/files/private-file.ts'
+import { withConnection } from '../base/postgres/short-connection.ts'
 import { formatNumber } from '../base/text/readable.ts'
+import { MINUTE } from '../base/time/units.ts'
 import { type EngineAddresses, requireTokenKey, resolveAddresses } from '../operations/addresses.ts'
 import type { Sandbox, SandboxOptions } from '../service/start-sandbox.ts'
 import { sandboxDefaults } from './sandbox-defaults.ts'
@@ -21,11 +23,12 @@ export type StartedEngines = {
 
 /** How many people a new sandbox has, and for how many past days each of them has logs. */
 type SampleSize = { readonly profiles: number; readonly days: number }
+export type SampleOptions = Partial<SampleSize>
 
 /** Starts every engine that has no given address, for a process that stays. */
 export async function startEngines(
   context: CommandContext,
-  sample: SampleSize,
+  given: SampleOptions,
   closeStack: CloseStack,
 ): Promise<StartedEngines> {
   const { config, terminal } = context
@@ -40,6 +43,7 @@ export async function startEngines(
   if (local?.moved) {
     terminal.say(`    It runs as the user nobody, who may not enter this folder: its files are in ${local.dataFolder}`)
   }
+  const sample = { ...(await readSampleSize(config.dataFolder, local)), ...given }
   if (!config.upstream)
     terminal.progress('  starting the Profile Service; the first start stores the logs of its sample people …')
   const sandbox =
@@ -65,7 +69,7 @@ export async function joinEngines(context: CommandContext, closeStack: CloseStac
   const needsLocal = !config.databaseUrl || !config.upstream
   const local = needsLocal ? await joinPostgres(context, closeStack) : undefined
   const running = await upstreamThatRuns(config)
-  const sample = await readSampleSize(config.dataFolder)
+  const sample = await readSampleSize(config.dataFolder, local)
   const sandbox = running || !local ? undefined : await startLocalSandbox({ ...context, local, sample }, closeStack)
   return { local, sandbox, addresses: resolveAddresses(config, local, running ?? (sandbox && upstreamOf(sandbox))) }
 }
@@ -140,10 +144,21 @@ async function runningUpstream(folder: string): Promise<EngineAddresses['upstrea
 
 const sampleSizeFile = (folder: string) => join(folder, 'sandbox-people')
 
-/** The numbers with which the folder's sandbox was last started: a command must not add people. */
-async function readSampleSize(folder: string): Promise<SampleSize> {
+/**
+ * The numbers with which the folder's sandbox was last started: no sample people come to a folder that has people of its own, and a
+ * command adds none.
+ */
+async function readSampleSize(folder: string, local: LocalEngines | undefined): Promise<SampleSize> {
   const text = await readFile(sampleSizeFile(folder), 'utf8').catch(() => '')
-  const [, profiles = sandboxDefaults.profiles, days = sandboxDefaults.days] =
-    /^(\d{1,9})(?: (\d{1,9}))?$/.exec(text) ?? []
-  return { profiles: Number(profiles), days: Number(days) }
+  const [, profiles, days = sandboxDefaults.days] = /^(\d{1,9})(?: (\d{1,9}))?$/.exec(text) ?? []
+  const isTaken = profiles === undefined && local !== undefined && (await hasPeople(local))
+  return { profiles: Number(profiles ?? (isTaken ? 0 : sandboxDefaults.profiles)), days: Number(days) }
+}
+
+async function hasPeople({ databaseUrl }: LocalEngines): Promise<boolean> {
+  const connection = { connectionString: databaseUrl, connectMaxMs: MINUTE, answerMaxMs: MINUTE }
+  return withConnection(connection, async (client) => {
+    const tables = await client.query(`select where to_regclass('vitalsync.names') is not null`)
+    return tables.rowCount === 1 && (await client.query('select from vitalsync.names limit 1')).rowCount === 1
+  })
 }

@@ -12,15 +12,23 @@ import {
   parseWhole,
 } from './options.ts'
 
-type UpCliOptions = { once: boolean; profiles: number; days: number; json: boolean }
+type UpCliOptions = { once: boolean; profiles?: number; days?: number; json: boolean }
 
 export function declareUp(program: Command, cli: CliProcess): void {
   program
     .command('up')
     .description('start every engine that has no given address, sync at once, then work by schedule')
     .option('--once', 'exit after the first sync', false)
-    .option('--profiles <n>', 'how many sample profiles the local sandbox has', parseWhole, sandboxDefaults.profiles)
-    .option('--days <n>', 'how many past days of logs a new sample profile has', parseWhole, sandboxDefaults.days)
+    .option(
+      '--profiles <n>',
+      `how many sample profiles the local sandbox has (default: as before; ${sandboxDefaults.profiles} where nobody is known yet)`,
+      parseWhole,
+    )
+    .option(
+      '--days <n>',
+      `how many past days of logs a new sample profile has (default: as before; ${sandboxDefaults.days} at first)`,
+      parseWhole,
+    )
     .addOption(jsonOption('print what was loaded as JSON'))
     .addHelpText(
       'after',

@@ -22,7 +22,7 @@ import { shrinkHeap } from '../../service/recompute/shrink-heap.ts'
 import type { Sandbox } from '../../service/start-sandbox.ts'
 import { untilSandboxDerived } from '../complete-run.ts'
 import { warnOfExposedConnections } from '../exposed-connections.ts'
-import { type StartedEngines, startEngines } from '../join-engines.ts'
+import { type SampleOptions, type StartedEngines, startEngines } from '../join-engines.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { inviteToSandbox } from '../terminal/sandbox-invitation.ts'
 import { formatTable } from '../terminal/table.ts'
@@ -31,9 +31,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 type UpOptions = {
   /** Leaves after the first sync. */
   readonly once: boolean
-  readonly profiles: number
-  readonly days: number
-}
+} & SampleOptions
 
 /** Runs the whole pipeline in one process: starts every engine that has no given address, syncs, then works by schedule. */
 export async function runUp(given: CommandContext, { once, ...sample }: UpOptions): Promise<number> {

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { expect } from 'vitest'
-import { processesNaming } from '../../support/run-program.ts'
+import { type ProgramEnd, processesNaming, startProgram } from '../../support/run-program.ts'
 import { isReady, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
 
 /**
@@ -84,4 +84,19 @@ test('a kill -9 is forgotten by the next start, whether Postgres outlived it or 
   expect(await last.ended).toMatchObject({ code: 0, signal: null })
   expect(logged(last.stderr())).toEqual([])
   await nothingLeft(folder)
+})
+
+test('no sample people come to a folder that has people of its own; those that it was given stay', { timeout }, async ({
+  home,
+  folder,
+}) => {
+  const run = (...words: string[]) => startProgram(words, { cwd: home, env: { VITALSYNC_DATA: folder } }).ended
+  const sampleOf = ({ stderr }: ProgramEnd) => stderr.match(/(\d+) sample people/)?.[1]
+  await run('profiles', 'add', 'p01')
+
+  expect(sampleOf(await run('up', '--once'))).toBe('0')
+  const { stdout: people } = await run('profiles', 'list', '--json')
+  expect(people.match(/"externalId":"[^"]+"/g)).toEqual(['"externalId":"p01"'])
+  expect(sampleOf(await run('up', '--once', '--profiles', '1', '--days', '4'))).toBe('1')
+  expect(sampleOf(await run('up', '--once'))).toBe('1')
 })
