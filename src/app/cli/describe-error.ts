@@ -1,4 +1,4 @@
-import { EngineUnreachable, Problem, RetryLater, Unanswered, UsageProblem } from '../../base/errors.ts'
+import { EngineUnreachable, Halted, Problem, RetryLater, Unanswered, UsageProblem } from '../../base/errors.ts'
 import { exitCodes } from '../terminal/command-context.ts'
 
 /** The text and the hint for the terminal, and the exit code for the shell. */
@@ -51,7 +51,8 @@ async function lostPostgres(error: unknown, { databaseUrl, queueUrl = '' }: Give
 }
 
 function exitCodeOf(problem: Problem): number {
-  if (problem instanceof UsageProblem) return exitCodes.usage
+  // Upstream refuses the account's credentials.
+  if (problem instanceof UsageProblem || problem instanceof Halted) return exitCodes.usage
   if (problem instanceof EngineUnreachable && problem.isConfiguration) return exitCodes.usage
   return unreachableErrors.some((kind) => problem instanceof kind) ? exitCodes.unreachable : exitCodes.failures
 }

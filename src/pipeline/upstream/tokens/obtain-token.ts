@@ -1,5 +1,5 @@
 import type { ReceivedProfileToken } from '../../../base/contract/authentication.ts'
-import { Halted, NotThere, Rejected } from '../../../base/errors.ts'
+import { Halted, NotThere, type Problem, Rejected } from '../../../base/errors.ts'
 import { DAY, SECOND } from '../../../base/time/units.ts'
 import type { NewToken } from '../../fleet/tokens.ts'
 import type { UpstreamApi } from '../api.ts'
@@ -19,7 +19,7 @@ export async function obtainToken(
   const sentAtMs = clock()
   if (name.profileId === undefined) {
     const { accountToken, expiresIn } = await api.accountToken(options).catch((error: unknown) => {
-      throw isFinalRefusal(error) ? new Halted(`upstream refuses the account's credentials: ${error.message}`) : error
+      throw isFinalRefusal(error) ? credentialsRefused(error) : error
     })
     return { secret: accountToken, issuedAtMs: sentAtMs, expiresAtMs: expiresAtMsOf(sentAtMs, expiresIn) }
   }
@@ -46,6 +46,11 @@ export function newProfileToken(answer: ReceivedProfileToken, sentAtMs: number):
 function expiresAtMsOf(sentAtMs: number, expiresInSeconds: number | undefined): number {
   return sentAtMs + (expiresInSeconds === undefined ? TOKEN_LIFETIME_DEFAULT_MS : expiresInSeconds * SECOND)
 }
+
+const credentialsRefused = ({ message }: Problem) =>
+  new Halted(`upstream refuses the account's credentials: ${message}`, {
+    hint: 'Correct UPSTREAM_CLIENT_ID and UPSTREAM_CLIENT_SECRET; see that they belong to this environment.',
+  })
 
 function isFinalRefusal(error: unknown): error is Rejected | NotThere {
   return error instanceof Rejected || error instanceof NotThere

@@ -209,7 +209,7 @@ export class TokenProvider {
     } catch (error) {
       const halted = error instanceof Halted && name.profileId === undefined
       telemetry.renewed(kindOf(name), halted ? 'halted' : 'failed')
-      if (halted) throw await this.halt(name, lease.generation, error.message)
+      if (halted) throw Object.assign(await this.halt(name, lease.generation, error.message), { cause: error })
       // The failure is not stored: the next caller tries again. A second failure, of the release, must not hide the first.
       await store.release(name, lease).catch(() => undefined)
       throw name.profileId === undefined ? asRetryLater(error) : error
