@@ -47,7 +47,7 @@ export async function followRun(options: FollowRunOptions): Promise<Run> {
     const run = await pipeline.runs.get(runId)
     if (!run) throw new Error(`follow run ${runId}: there is no such run`)
     await tellTrouble(run)
-    terminal.progress(progressText(run, performance.now() - startedAt, await leftMsOf(run)), shareOf(run))
+    terminal.progress(runProgressText(run, performance.now() - startedAt, await leftMsOf(run)), shareOf(run))
     const problem = options.halted?.()
     if (problem) throw problem
     if (run.state !== 'running') {
@@ -129,12 +129,17 @@ function createTroubleWatch({ pipeline, lane, terminal }: FollowRunOptions) {
 /** A back-fill pushes nothing. */
 const noItems = { itemsLeft: 0, itemsOfLongestJob: 0 }
 
-function progressText(run: Run, elapsedMs: number, leftMs: number | undefined): string {
-  const finished = run.done + run.failed
+/** How many there are is known when all are enqueued. */
+function profilesText({ done, failed, enqueued, enqueuedAll }: Run): string {
+  if (enqueued === 0) return enqueuedAll ? 'no profile is due' : 'looking for profiles that are due'
+  return `${formatNumber(done + failed)}/${formatNumber(enqueued)}${enqueuedAll ? '' : '+'} profiles`
+}
+
+export function runProgressText(run: Run, elapsedMs: number, leftMs: number | undefined): string {
   const pushed = run.itemsPushed + run.itemsPushedElsewhere
   const perSecond = Math.round(run.requests / Math.max(0.001, elapsedMs / SECOND))
   return [
-    `${formatNumber(finished)}/${formatNumber(run.enqueued)} profiles`,
+    profilesText(run),
     ...(run.failed > 0 ? [`${formatNumber(run.failed)} failed`] : []),
     ...(pushed > 0 ? [`${formatNumber(pushed)} items pushed`] : []),
     `${formatNumber(run.rowsRead)} rows`,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { MINUTE, SECOND } from '../../src/base/time/units.ts'
-import { createLeftWatch } from '../../src/operations/follow-run.ts'
+import { createLeftWatch, runProgressText } from '../../src/operations/follow-run.ts'
 import { PartialOutage } from '../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import type { Run } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 
@@ -68,4 +68,15 @@ test('where the last question failed nothing is known until the next answer', as
   expect(await leftAfter(10 * SECOND, { takesMs: 20 * SECOND, fails: true })).toBeUndefined()
   expect(await leftAfter(10 * SECOND)).toBeUndefined()
   expect(await leftAfter(17 * MINUTE)).not.toBeUndefined()
+})
+
+test.for([
+  [{ enqueued: 0, enqueuedAll: false }, 'looking for profiles that are due'],
+  [{ enqueued: 0, enqueuedAll: true }, 'no profile is due'],
+  [{ enqueued: 1000, enqueuedAll: false, done: 3 }, '3/1,000+ profiles'],
+  [{ enqueued: 1200, enqueuedAll: true, done: 3, failed: 1 }, '4/1,200 profiles · 1 failed'],
+] as const)('the progress of a run says how many profiles are known so far: %j', ([counts, begins]) => {
+  const text = runProgressText({ ...runAfter(0), ...counts }, SECOND, undefined)
+
+  expect(text.startsWith(`${begins} · `), text).toBe(true)
 })
