@@ -179,7 +179,7 @@ const causesByWords: ReadonlyArray<readonly [RegExp, ConnectionCause]> = [
   [/due to statement timeout/, 'slow'],
   [/timeout|timed out/i, 'timeout'],
   [
-    /max retries per request|due to connection close|Connection terminated|Connection is closed|socket (hang up|disconnected)|other side closed/i,
+    /max retries per request|due to connection close|Connection (terminated|is closed)|is not queryable|socket (hang up|disconnected)|other side closed/i,
     'cut',
   ],
 ]

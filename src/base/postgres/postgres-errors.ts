@@ -23,10 +23,12 @@ function isConnectionLost(error: unknown): boolean {
   if (isSocketGone(error)) return true
   // The database takes no connections for now. As an error of a statement, the state says nothing about the server.
   if (state === '55000' && Reflect.get(Object(error), 'severity') === 'FATAL') return true
-  // The driver gives no code for a connection that ended during a query, nor for a pool that was closed meanwhile.
+  // The driver gives no code for a connection that ended during a query or before it, nor for a pool that was closed meanwhile.
   return (
     error instanceof Error &&
-    /^Connection terminated|timeout exceeded when trying to connect|^Cannot use a pool after/.test(error.message)
+    /^Connection terminated|is not queryable$|timeout exceeded when trying to connect|^Cannot use a pool after/.test(
+      error.message,
+    )
   )
 }
 

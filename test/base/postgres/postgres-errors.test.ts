@@ -8,6 +8,8 @@ test.each([
   ['no connection was made', withCode('ECONNREFUSED')],
   ['the socket of the server is gone', withCode('ENOENT', { syscall: 'connect' })],
   ['the connection ended during a query', new Error('Connection terminated unexpectedly')],
+  ['the connection had ended', new Error('Client has encountered a connection error and is not queryable')],
+  ['the connection was closed', new Error('Client was closed and is not queryable')],
   ['the pool was closed meanwhile', new Error('Cannot use a pool after calling end on the pool')],
   ['no connection was free in time', new Error('timeout exceeded when trying to connect')],
   ['the server shuts down', withCode('57P01')],
