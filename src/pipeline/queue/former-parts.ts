@@ -4,7 +4,7 @@ import { formatPartList } from '../fleet/queue-parts.ts'
 import type { LanePart, LaneWorker, QueueEngine } from './engine.ts'
 
 /** The worker of one part's queue of one lane. */
-export type PartWorker = { readonly of: LanePart; readonly worker: LaneWorker; close(force?: boolean): Promise<void> }
+export type PartWorker = { readonly of: LanePart; readonly worker: LaneWorker; close(): Promise<void> }
 
 type FormerPartsOptions = {
   readonly engine: Pick<QueueEngine, 'parts' | 'formerParts' | 'formerPartsAtOnceMax'>

@@ -53,9 +53,8 @@ export function startPartWorkers(options: PartWorkersOptions): PartWorkers {
       if (await endsWithin(closing, graceMs)) return
       onAbort()
       for (const { worker } of workers) worker.cancelAllJobs('shutting down')
-      if (await endsWithin(closing, ABORT_TIMEOUT_MS)) return
       // A job that ignores the abort is left to the end of its lease, and so is a queue that does not answer.
-      await endsWithin(Promise.all(workers.map((worker) => worker.close(true))), ABORT_TIMEOUT_MS)
+      await endsWithin(closing, ABORT_TIMEOUT_MS)
     },
   }
 }
@@ -93,8 +92,8 @@ function startPartWorker(of: LanePart, slots: LaneSlots, options: PartWorkersOpt
   return {
     of,
     worker,
-    async close(force = false) {
-      await worker.close(force)
+    async close() {
+      await worker.close()
       share.remove()
     },
   }
