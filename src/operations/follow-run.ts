@@ -47,15 +47,16 @@ export async function followRun(options: FollowRunOptions): Promise<Run> {
     const run = await pipeline.runs.get(runId)
     if (!run) throw new Error(`follow run ${runId}: there is no such run`)
     await tellTrouble(run)
-    terminal.progress(runProgressText(run, performance.now() - startedAt, await leftMsOf(run)), shareOf(run))
+    const jobs = run.state === 'running' ? await countJobs(pipeline, lane) : 0
+    const elapsedMs = performance.now() - startedAt
+    terminal.progress(runProgressText(run, { elapsedMs, leftMs: await leftMsOf(run), jobs }), shareOf(run))
     const problem = options.halted?.()
     if (problem) throw problem
     if (run.state !== 'running') {
       terminal.progressEnd()
       return run
     }
-    const { waiting, active, delayed } = await pipeline.queue.backlog(lane)
-    const isLaneEmpty = run.enqueuedAll && waiting + active + delayed === 0
+    const isLaneEmpty = run.enqueuedAll && jobs === 0
     emptySince = isLaneEmpty ? (emptySince ?? performance.now()) : undefined
     if (emptySince !== undefined && performance.now() - emptySince > EMPTY_FOR_MS) {
       await options.recoverRun(run)
@@ -63,6 +64,11 @@ export async function followRun(options: FollowRunOptions): Promise<Run> {
     }
     await sleep(POLL_EVERY_MS, signal)
   }
+}
+
+async function countJobs({ queue }: Pick<Pipeline, 'queue'>, lane: Lane): Promise<number> {
+  const { waiting, active, delayed } = await queue.backlog(lane)
+  return waiting + active + delayed
 }
 
 const shareOf = ({ done, failed, enqueued }: Run): number => (enqueued === 0 ? 0 : (done + failed) / enqueued)
@@ -135,11 +141,16 @@ function profilesText({ done, failed, enqueued, enqueuedAll }: Run): string {
   return `${formatNumber(done + failed)}/${formatNumber(enqueued)}${enqueuedAll ? '' : '+'} profiles`
 }
 
-export function runProgressText(run: Run, elapsedMs: number, leftMs: number | undefined): string {
+type LaneState = { elapsedMs: number; leftMs: number | undefined; jobs: number }
+
+/** `jobs`: of all runs in the lane. While those of earlier runs go first, this run does not move. */
+export function runProgressText(run: Run, { elapsedMs, leftMs, jobs }: LaneState): string {
+  const foreign = jobs - (run.enqueued - run.done - run.failed)
   const pushed = run.itemsPushed + run.itemsPushedElsewhere
   const perSecond = Math.round(run.requests / Math.max(0.001, elapsedMs / SECOND))
   return [
     profilesText(run),
+    ...(run.enqueuedAll && foreign > 0 ? [`${formatCount(foreign, 'job')} of other runs waiting too`] : []),
     ...(run.failed > 0 ? [`${formatNumber(run.failed)} failed`] : []),
     ...(pushed > 0 ? [`${formatNumber(pushed)} items pushed`] : []),
     `${formatNumber(run.rowsRead)} rows`,

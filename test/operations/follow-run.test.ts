@@ -76,7 +76,14 @@ test.for([
   [{ enqueued: 1000, enqueuedAll: false, done: 3 }, '3/1,000+ profiles'],
   [{ enqueued: 1200, enqueuedAll: true, done: 3, failed: 1 }, '4/1,200 profiles · 1 failed'],
 ] as const)('the progress of a run says how many profiles are known so far: %j', ([counts, begins]) => {
-  const text = runProgressText({ ...runAfter(0), ...counts }, SECOND, undefined)
+  const text = runProgressText({ ...runAfter(0), ...counts }, { elapsedMs: SECOND, leftMs: undefined, jobs: 0 })
 
   expect(text.startsWith(`${begins} · `), text).toBe(true)
+})
+
+test('the progress of a run names the jobs of other runs, which may go first', () => {
+  const textOf = (jobs: number) => runProgressText(runAfter(400), { elapsedMs: SECOND, leftMs: undefined, jobs })
+
+  expect(textOf(660)).toContain('400/1,000 profiles · 60 jobs of other runs waiting too · ')
+  expect(textOf(600)).not.toContain('other runs')
 })
