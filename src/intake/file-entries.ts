@@ -31,7 +31,7 @@ export function fileFormatOf(file: string, given: string | undefined): FileForma
     })
   if (/\.(ndjson|jsonl|json)$/i.test(file)) return 'ndjson'
   if (/\.csv$/i.test(file)) return 'csv'
-  throw new UsageProblem('read file: its name does not tell whether it is NDJSON or CSV', {
+  throw new UsageProblem(`read ${file}: its name does not tell whether it is NDJSON or CSV`, {
     hint: 'Say it: --format ndjson or --format csv.',
   })
 }

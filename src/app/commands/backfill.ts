@@ -45,6 +45,9 @@ async function externalIdsOfFile(file: string | undefined): Promise<string[]> {
   const names: string[] = []
   for await (const { externalId } of readExternalIds(file, { format: undefined, schema: externalIdSchema, onFault }))
     names.push(externalId)
+  // Without names the back-fill would be of everybody.
+  if (names.length === 0)
+    throw new UsageProblem(`read profiles: ${file} names nobody`, { hint: 'Give a file with one externalId a line.' })
   return names
 }
 

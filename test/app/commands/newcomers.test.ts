@@ -40,6 +40,16 @@ test('what else is about everybody says so of nobody', { timeout }, async () => 
   expect(codes).toEqual([0, 0, 0, 1])
 })
 
+test('a back-fill of a file that names nobody is refused, and is none of everybody', { timeout }, async () => {
+  const file = join(world.folder, 'nobody.csv')
+  await writeFile(file, 'externalId\n')
+
+  const ended = await world.run('backfill', '--from', '2026-01-01', '--profiles-from', file)
+
+  expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining(`${file} names nobody`)])
+  expect(await world.query('select from vitalsync.runs')).toEqual([])
+})
+
 test('plan reckons with the rate of the latest runs, once there are some', { timeout }, async () => {
   await world.run('profiles', 'add', 'ada', '--from', '2020-01-01')
   const words = ['plan', '--from', '2020-01-01', '--to', '2020-07-01']
