@@ -195,9 +195,11 @@ const ownConnection = (connectionString: string) => ({
 async function waitForJoined(databaseUrl: string): Promise<void> {
   await withConnection(ownConnection(databaseUrl), async (client) => {
     for (const deadlineAt = Date.now() + JOINED_STAY_MAX_MS; Date.now() < deadlineAt; await sleep(JOIN_POLL_EVERY_MS)) {
-      const { rowCount } = await client.query('select 1 from pg_stat_activity where application_name = $1 limit 1', [
-        JOINED_APPLICATION_NAME,
-      ])
+      // A reader may give its session any name.
+      const { rowCount } = await client.query(
+        'select 1 from pg_stat_activity where usename = current_user and application_name = $1 limit 1',
+        [JOINED_APPLICATION_NAME],
+      )
       if (rowCount === 0) return
     }
   })

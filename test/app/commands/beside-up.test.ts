@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { test as base, expect } from 'vitest'
 import { jsonResultSchemas } from '../../../src/app/results/json-results.ts'
 import { joinLocalEngines } from '../../../src/base/engines/local-engines.ts'
@@ -99,4 +100,21 @@ test('the command that started the engines waits for the commands that joined be
   await closed
 
   expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('working')])
+})
+
+test('a reader whose session has the name of a joined command delays no end', { timeout: 60_000 }, async ({
+  folder,
+}) => {
+  const host = await joinLocalEngines(folder)
+  const [server, port, database, user, password] = (await readFile(join(folder, 'pgpass'), 'utf8')).trim().split(':')
+  const reader = new pg.Client({
+    connectionString: `postgres://${user}:${password}@${server}:${port}/${database}`,
+    application_name: 'vitalsync joined',
+  })
+  const ended = new Promise<string>((resolve) => reader.on('error', ({ message }) => resolve(message)))
+  await reader.connect()
+
+  await host.close()
+
+  expect(await ended).toContain('terminating connection due to administrator command')
 })
