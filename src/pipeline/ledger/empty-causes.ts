@@ -216,9 +216,9 @@ function isUsual({ day, around }: EmptyDay, kind: LogKind): boolean {
   return days >= emptyRules.habitDaysMin && withKind >= days * emptyRules.usualShare
 }
 
-/** The last earlier day with a log of the kind, as far back as a habit reaches. */
+/** The last earlier day with a log of the kind, so far back that all days of the habit up to it are looked at. */
 function lastDayOf({ day, around }: Pick<EmptyDay, 'day' | 'around'>, kind: LogKind): number | undefined {
-  for (let before = day - 1; before >= day - emptyRules.daysBefore + emptyRules.usualDays; before -= 1) {
+  for (let before = day - 1; before - emptyRules.usualDays >= day - 1 - emptyRules.daysBefore; before -= 1) {
     if (around.get(before)?.kinds.includes(kind)) return before
   }
   return undefined

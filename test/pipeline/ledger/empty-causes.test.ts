@@ -143,8 +143,8 @@ test.each<[string, lastAge: number | undefined, around: ReadonlyArray<Map<number
   ['a day before these does not', 1, [withSteps(1, 3, 5), withoutSteps(2, 4, 29)]],
   ['days after the last with steps do not count', 7, [withSteps(7, 8, 9, 10, 11), withoutSteps(1, 2, 3, 4, 5, 6)]],
   ['nor do days after the day', 2, [withSteps(2, 3, 4, 5, 6, -1)]],
-  ['it came last 62 days before, and its habit is looked at', 62, [withSteps(62, 63, 64, 65, 66), withoutSteps(1)]],
-  ['it came last 63 days before', undefined, [withSteps(63, 64, 65, 66, 67), withoutSteps(1)]],
+  ['it came last 63 days before, and its habit is looked at', 63, [withSteps(63, 64, 65, 66, 90), withoutSteps(1)]],
+  ['it came last 64 days before', undefined, [withSteps(64, 65, 66, 67, 68), withoutSteps(1)]],
 ])('a usual kind: %s', (_, lastAge, around) => {
   const explained = explain({ around: new Map(around.flatMap((days) => [...days])), logs: { heart: [7, 21] } })
   const missing = lastAge === undefined ? undefined : [{ kind: 'steps', last: dayText(day - lastAge) }]
