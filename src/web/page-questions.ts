@@ -101,8 +101,10 @@ export function sendPageError(
   error: unknown,
   { log, request, reply, page }: { log: Log; request: FastifyRequest; reply: FastifyReply; page: string },
 ): FastifyReply {
-  if (error instanceof z.ZodError)
-    return reply.code(400).send({ error: 'The request does not fit.', hint: error.issues[0]?.message })
+  if (error instanceof z.ZodError) {
+    const hint = error.issues[0] && [error.issues[0].path.join('.'), error.issues[0].message].filter(Boolean).join(': ')
+    return reply.code(400).send({ error: 'The request does not fit.', hint })
+  }
   if (error instanceof Problem)
     return reply.code(error instanceof UnknownId ? 404 : 400).send({ error: error.message, hint: error.hint })
   if (isOutage(error)) {

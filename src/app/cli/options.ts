@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { pulledStreams, pushedStreams } from '../../../config/streams.ts'
 import type { scoreTypes } from '../../base/contract/score.ts'
 import { UsageProblem } from '../../base/errors.ts'
-import { parseInstant } from '../../base/time/instant.ts'
+import { isStorable, isStorableDay, parseInstant } from '../../base/time/instant.ts'
 import type { FileFormat } from '../../intake/file-entries.ts'
 import { parsePartList } from '../../pipeline/fleet/queue-parts.ts'
 import type { ExportName } from '../../service/sandbox/exports/export-writers.ts'
@@ -94,15 +94,15 @@ export function parseParts(text: string): number[] {
 }
 
 export function parseLocalDay(text: string): string {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || !parseInstant(text))
-    throw new InvalidArgumentError('It must be a day such as 2026-01-31.')
+  if (!isStorableDay(text)) throw new InvalidArgumentError('It must be a day such as 2026-01-31, from 1900 to 2199.')
   return text
 }
 
 /** A date is its midnight in UTC, a date-time without an offset is UTC. */
 export function parseDateOption(text: string): Date {
   const read = parseInstant(text)
-  if (!read) throw new InvalidArgumentError('It must be a date such as 2026-01-31, or 2026-01-31T06:00:00Z.')
+  if (!read || !isStorable(read))
+    throw new InvalidArgumentError('It must be a date such as 2026-01-31, or 2026-01-31T06:00:00Z, from 1900 to 2199.')
   return new Date(read.epochMs)
 }
 

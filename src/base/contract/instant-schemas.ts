@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseInstant } from '../time/instant.ts'
+import { isStorable, isStorableDay, parseInstant } from '../time/instant.ts'
 
 export const instantDescription = 'ISO 8601 date-time; without an offset it is UTC, a date alone is its midnight in UTC'
 
@@ -21,19 +21,21 @@ export const instantSchema = z
   .refine((text) => parseInstant(text) !== undefined, { error: notAnInstant })
   .meta({ description: instantDescription, pattern: patternOf('(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})') })
 
-const storableFromMs = Date.UTC(1900, 0, 1)
-const storableBeforeMs = Date.UTC(2200, 0, 1)
-
 /** A date-time that may be stored: within the centuries in which a person's health can have been measured. */
 export const storableInstantSchema = instantSchema
   .refine(
     (text) => {
-      const epochMs = parseInstant(text)?.epochMs ?? storableFromMs
-      return epochMs >= storableFromMs && epochMs < storableBeforeMs
+      const instant = parseInstant(text)
+      return instant === undefined || isStorable(instant)
     },
     { error: 'must lie between the years 1900 and 2199' },
   )
   .meta({ description: `${instantDescription}; from 1900 to 2199`, pattern: patternOf('(19|2[01])[0-9]{2}') })
+
+/** A day of a person, of the same centuries. */
+export const storableDaySchema = z
+  .string()
+  .refine(isStorableDay, { error: 'must be a day such as 2026-07-11, from 1900 to 2199' })
 
 /** A date-time as the service writes it: always with an offset. */
 export const answeredInstantSchema = z.iso.datetime({ offset: true })

@@ -72,6 +72,18 @@ function parseAny(text: string): Instant | undefined {
   return { epochMs: local.getTime() - offsetMinutes * MINUTE, offsetMinutes }
 }
 
+const storableFromMs = Date.UTC(1900, 0, 1)
+const storableBeforeMs = Date.UTC(2200, 0, 1)
+
+/** From 1900 to 2199: the centuries in which a person's health can have been measured. */
+export const isStorable = ({ epochMs }: Instant): boolean => epochMs >= storableFromMs && epochMs < storableBeforeMs
+
+/** A calendar day of these centuries, such as 2026-07-11. */
+export function isStorableDay(text: string): boolean {
+  const midnight = text.length === 10 ? parseInstant(text) : undefined
+  return midnight !== undefined && isStorable(midnight)
+}
+
 /** Parses a date-time that a schema has accepted before; throws a RangeError for any other text. */
 export function checkedInstant(text: string): Instant {
   const instant = parseInstant(text)

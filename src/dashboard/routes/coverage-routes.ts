@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { pulledStreams } from '../../../config/streams.ts'
+import { storableDaySchema as day } from '../../base/contract/instant-schemas.ts'
 import { UnknownId } from '../../base/errors.ts'
 import { DAY } from '../../base/time/units.ts'
 import { evidenceLines, whatToDo } from '../../operations/day-report-text.ts'
@@ -11,7 +12,6 @@ import { type DashboardContext, defineAct, defineRead, ownId, shownName, type Vi
 
 const streamNames = pulledStreams.map(({ name }) => name)
 const stream = z.enum(streamNames as [string, ...string[]]) // config/streams.ts has some
-const day = z.iso.date()
 const ROWS_AT_ONCE_MAX = 200
 const DAYS_MAX = 400
 const MARKED_MAX = 1000

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { pulledStreams } from '../../../config/streams.ts'
+import { storableDaySchema } from '../../base/contract/instant-schemas.ts'
 import { scoreTypes } from '../../base/contract/score.ts'
 import { Problem, UnknownId, UsageProblem } from '../../base/errors.ts'
 import { reasonText } from '../../operations/day-report-text.ts'
@@ -14,7 +15,7 @@ import { createProfileReport } from '../../pipeline/warehouse/reports/profile-re
 import { type DashboardContext, defineAct, defineRead, ownId, shownName, type Visit } from '../dashboard-context.ts'
 
 const person = z.strictObject({ profileId: ownId })
-const dayOfPerson = person.extend({ date: z.iso.date() })
+const dayOfPerson = person.extend({ date: storableDaySchema })
 type DayOfPerson = z.output<typeof dayOfPerson>
 const GAPS_SHOWN = 50
 const DAYS_SHOWN = 60

@@ -220,6 +220,18 @@ test('every option that is picky refuses bad input, and says what it wants', asy
   }
 })
 
+test('every option that takes a date refuses those outside the centuries of health data', async () => {
+  const dated = picky.filter(({ command, long }) =>
+    command.options.some((option) => longOf(option) === long && option.flags.match(/<da(te|y)>/)),
+  )
+  expect(dated.length).toBeGreaterThan(8)
+  for (const { name, command, long } of dated)
+    for (const wrong of ['0001-01-01', '1899-12-31', '2200-01-01', '9999-12-31'])
+      expect(await parserMessageOf([...name.split(' '), ...argumentsOf(command), long, wrong]), name).toContain(
+        `'${wrong}' is invalid. It must be a da`,
+      )
+})
+
 test.for(['0', '1', '1025'])('a warehouse is not divided into %s shards', async (shards) => {
   expect(await parserMessageOf(['migrate', '--distribute', '--shards', shards])).toContain('from 2 to 1024')
 })

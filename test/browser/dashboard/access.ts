@@ -57,6 +57,36 @@ test('a character that no text has is a fault of the request, wherever it stands
   expect(answers.map(({ body }) => body)).toEqual(asked.map(() => expect.stringContaining('a character')))
 })
 
+test('a day outside the centuries of health data is a fault of the request, which names it', async ({
+  world: { url },
+}) => {
+  const session = await openSession(url)
+  const day = '2026-01-01'
+  const about = { stream: 'scores', profileId: '1', profileIds: '1', score: 'sleep', again: 'false' }
+  const rows = { stream: 'scores', from: 0, count: 1, days: 1 }
+  const asked: Array<[name: string, culprit: string, query: object]> = [
+    ['coverage', 'lastDay', rows],
+    ['why', 'date', { profileId: '1' }],
+    ['person/explanation', 'date', { profileId: '1', score: 'sleep' }],
+    ['person/day-scores', 'date', { profileId: '1' }],
+    ['coverage/plan', 'fromDay', { ...about, toDay: day }],
+    ['coverage/plan', 'toDay', { ...about, fromDay: day }],
+    ['coverage/backfill', 'fromDay', { stream: 'scores', profileIds: ['1'], toDay: day, again: false }],
+    ['coverage/backfill', 'toDay', { stream: 'scores', profileIds: ['1'], fromDay: day, again: false }],
+  ]
+  for (const [name, culprit, query] of asked)
+    for (const wrong of ['0000-01-01', '0001-01-01', '1899-12-31', '2200-01-01', '9999-12-31', '2026-02-29', 'today']) {
+      const { status, body } = await send(`${url}/api/${name}`, {
+        ...session,
+        body: JSON.stringify({ ...query, [culprit]: wrong }),
+      })
+      expect([name, culprit, wrong, status, body]).toEqual([
+        ...[name, culprit, wrong, 400],
+        expect.stringContaining(`"hint":"${culprit}: must be a day such as 2026-07-11, from 1900 to 2199"`),
+      ])
+    }
+})
+
 test('an action on what does not exist is refused with the reason, and leaves no line in the audit', async ({
   world,
 }) => {
