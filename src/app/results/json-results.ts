@@ -57,6 +57,7 @@ const failure = z.strictObject({
   subject: z.string(),
   startAt: instant.nullable(),
   endAt: instant.nullable(),
+  backfill: z.strictObject({ streams: z.array(z.string()).nullable(), again: z.boolean() }).nullable(),
   status: z.int().nullable(),
   reason: z.string(),
   hint: z.string().nullable(),

@@ -44,6 +44,31 @@ test('failures are grouped by cause; a group is retried, and discarded after a q
   ])
 })
 
+test('before a failed back-fill is retried, the page says which range and streams it asks for', async ({
+  visit,
+  world,
+}) => {
+  const [all, some] = await world.addProfiles('all-streams', 'some-streams')
+  const range = ['["from",1767225600000]', '["to",1769904000000]']
+  const scopes = [`[${range}]`, `[["again",true],${range[0]},["streams",["scores","tags"]],${range[1]}]`]
+  await world.rows(
+    `insert into vitalsync.failures (profile_id, job, reason, scope, attempts, first_at, last_at)
+     select p, 'backfill-profile', 'a lost range', s, 6, now(), now() from unnest($1::int8[], $2::text[]) i(p, s)`,
+    [[all, some], scopes],
+  )
+  const page = await visit('/failures')
+  await page
+    .getByRole('row', { name: /a lost range/ })
+    .getByRole('button', { name: /^Retry/ })
+    .click()
+  const items = page.getByRole('dialog').getByRole('listitem')
+  await items.nth(1).waitFor()
+  expect((await items.allTextContents()).toSorted()).toEqual([
+    'all-streams: backfill-profile, 2026-01-01 00:00 to 2026-02-01 00:00, what is not covered of every stream',
+    'some-streams: backfill-profile, 2026-01-01 00:00 to 2026-02-01 00:00, again all of scores, tags',
+  ])
+})
+
 test('texts that upstream chose are shown, never run, and break no layout', async ({ visit }) => {
   const page = await visit('/failures', { viewport: { width: 360, height: 800 }, colorScheme: 'dark' })
   await page.getByText(hostile.script).first().waitFor()

@@ -171,15 +171,21 @@ function Preview({ failures, count }: { failures: readonly Failure[]; count: num
   const shown = failures.slice(0, PREVIEWED_MAX)
   return (
     <ul class="preview small">
-      {shown.map(({ id, kind, name, subject, startAt, endAt }) => (
-        <li key={id}>
-          <Text max={60}>{name}</Text>: {subject}
-          {kind === 'window' ? `, ${shownInstant(startAt)} to ${shownInstant(endAt)}` : ', all that is due'}
+      {shown.map((failure) => (
+        <li key={failure.id}>
+          <Text max={60}>{failure.name}</Text>: {failure.subject}, {askedWords(failure)}
         </li>
       ))}
       {count > shown.length && <li class="quiet">and {shownNumber(count - shown.length)} more</li>}
     </ul>
   )
+}
+
+function askedWords({ startAt, endAt, backfill }: Failure): string {
+  const span = startAt && endAt ? `${shownInstant(startAt)} to ${shownInstant(endAt)}` : 'all that is due'
+  if (!backfill) return span
+  const streams = backfill.streams?.join(', ') ?? 'every stream'
+  return `${span}, ${backfill.again ? 'again all' : 'what is not covered'} of ${streams}`
 }
 
 type FailuresOfProps = { cause: string; count: number | undefined; again: () => void }

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { adviceFor } from '../../ledger/retry.ts'
 import { type JobParams, paramsText, parseParamsText } from '../../transfer/order.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
@@ -11,8 +12,11 @@ export type RecordedFailure = {
   /** As FailureFilter takes it. */
   cause: string
   subject: string
+  /** The bounds of a window, or of the range of a back-fill. */
   startAt: Date | null
   endAt: Date | null
+  /** The task of a failed back-fill, which a retry repeats. `streams` null: every stream; `again`: covered windows too. */
+  backfill: { streams: string[] | null; again: boolean } | null
   status: number | null
   reason: string
   hint: string | null
@@ -62,11 +66,12 @@ const jobsOfSweep = "('sync-profile', 'register-profile')"
 const allFailuresSql = `
   select 'job:' || f.profile_id || ':' || f.job as id, 'job' as kind, f.profile_id, f.job as subject,
     null::tstzrange as span, null::int as status, f.reason, f.hint, f.attempts, f.first_at, f.last_at,
-    case when f.job in ${jobsOfSweep} then p.due_at else 'infinity' end as next_try_at
+    case when f.job in ${jobsOfSweep} then p.due_at else 'infinity' end as next_try_at,
+    case when f.job = 'backfill-profile' then nullif(f.scope, '') end as backfill
   from vitalsync.failures f join vitalsync.profiles p on p.id = f.profile_id
   union all
   select 'window:' || r.profile_id || ':' || r.stream || ':' || (extract(epoch from lower(r.span)) * 1000)::bigint || '-' || (extract(epoch from upper(r.span)) * 1000)::bigint,
-    'window', r.profile_id, r.stream, r.span, r.status, r.reason, null, r.attempts, r.first_at, r.last_at, r.next_try_at
+    'window', r.profile_id, r.stream, r.span, r.status, r.reason, null, r.attempts, r.first_at, r.last_at, r.next_try_at, null
   from vitalsync.refusals r`
 
 const chosenFailuresSql = `select a.* from (${allFailuresSql}) a join vitalsync.profiles p on p.id = a.profile_id
@@ -90,10 +95,9 @@ type BackfillRow = { profileId: string; failures: number } & (
 )
 
 const backfillsSql = `with chosen as materialized (${chosenFailuresSql})
-  select c.profile_id::text as "profileId", 1 as failures, f.scope,
+  select c.profile_id::text as "profileId", 1 as failures, c.backfill as scope,
     null::float8 as "fromMs", null::float8 as "toMs", null::text[] as streams
-  from chosen c join vitalsync.failures f on f.profile_id = c.profile_id and f.job = c.subject
-  where c.kind = 'job' and c.subject = 'backfill-profile' and f.scope <> ''
+  from chosen c where c.backfill is not null
   union all
   select c.profile_id::text, count(*)::int, null,
     ${epochMs('min(lower(c.span))')}, ${epochMs('max(upper(c.span))')}, array_agg(distinct c.subject)
@@ -187,6 +191,23 @@ async function discardFailures(pool: Pool, filter: FailureFilter): Promise<numbe
   return count
 }
 
+type FailureRow = Omit<RecordedFailure, 'backfill'> & { readonly key: string; readonly backfill: string | null }
+
+const backfillParams = z.object({
+  from: z.number().optional(),
+  to: z.number().optional(),
+  streams: z.array(z.string()).optional(),
+  again: z.boolean().optional(),
+})
+
+function failureOf({ key: _, backfill, ...row }: FailureRow): RecordedFailure {
+  const hint = row.hint ?? adviceFor(row)
+  if (backfill === null) return { ...row, hint, backfill }
+  const { from, to, streams = null, again = false } = backfillParams.parse(parseParamsText(backfill))
+  const instantOf = (ms: number | undefined) => (ms === undefined ? null : new Date(ms))
+  return { ...row, hint, startAt: instantOf(from), endAt: instantOf(to), backfill: { streams, again } }
+}
+
 const keyMicros = '(extract(epoch from c.last_at) * 1000000)::int8'
 
 async function listFailures(
@@ -195,17 +216,17 @@ async function listFailures(
   limit: number,
 ): Promise<Array<{ key: string; failure: RecordedFailure }>> {
   const [micros = null, id = null] = before?.split(',') ?? []
-  const { rows } = await pool.query<RecordedFailure & { key: string }>(
+  const { rows } = await pool.query<FailureRow>(
     `with chosen as (${chosenFailuresSql})
      select c.id, c.kind, p.external_id as "externalId", ${causeSql('c')} as cause, ${keyMicros} || ',' || c.id as key, c.subject, lower(c.span) as "startAt", upper(c.span) as "endAt",
        c.status, c.reason, c.hint, c.attempts, c.first_at as "firstAt", c.last_at as "lastAt",
-       nullif(c.next_try_at, 'infinity') as "nextTryAt"
+       nullif(c.next_try_at, 'infinity') as "nextTryAt", c.backfill
      from chosen c join vitalsync.profiles p on p.id = c.profile_id
      where $5::int8 is null or (${keyMicros}, c.id collate "C") < ($5, $6)
      order by c.last_at desc, c.id collate "C" desc limit $7`,
     [...valuesOf(filter), micros, id, limit],
   )
-  return rows.map(({ key, ...row }) => ({ key, failure: { ...row, hint: row.hint ?? adviceFor(row) } }))
+  return rows.map((row) => ({ key: row.key, failure: failureOf(row) }))
 }
 
 export function createFailures({ pool }: { pool: Pool }): Failures {

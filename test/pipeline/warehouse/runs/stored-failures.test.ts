@@ -44,9 +44,9 @@ async function withFailures(warehouse: Warehouse) {
   const people = await warehouse.addNeighbours(2)
   await insertFailures(warehouse, people)
   const failures = createFailures({ pool: warehouse.pool })
-  const labelOf = ({ id, subject, startAt }: Pick<RecordedFailure, 'id' | 'subject' | 'startAt'>) => {
+  const labelOf = ({ id, kind, subject, startAt }: RecordedFailure) => {
     const person = id.split(':')[1] === people[0] ? 'ada' : 'bob'
-    return `${person} ${subject} ${startAt?.getUTCFullYear() ?? ''}`.trim()
+    return `${person} ${subject} ${(kind === 'window' && startAt?.getUTCFullYear()) || ''}`.trim()
   }
   const found = await failures.list({}, 100)
   const idsOf = (...labels: string[]) =>
@@ -78,6 +78,18 @@ test('a filter lists its failures from the newest on, and a limit ends the list'
 
   for (const [filter, chosen] of filters) expect((await failures.list(filter, 100)).map(labelOf)).toEqual(chosen)
   expect((await failures.list({}, 3)).map(labelOf)).toEqual(all.slice(0, 3))
+})
+
+test('a failed back-fill says what it asked for, as far as it was recorded', async ({ warehouse }) => {
+  const { failures, labelOf } = await withFailures(warehouse)
+
+  const asked = (await failures.list({ reason: 'lost' }, 9)).map((failure) => [
+    ...[labelOf(failure), failure.startAt, failure.endAt, failure.backfill],
+  ])
+  expect(asked).toEqual([
+    ['bob backfill-profile', new Date(1), null, { streams: null, again: false }],
+    ['ada backfill-profile', null, null, null],
+  ])
 })
 
 test('the list comes in pages by key, also where many failed in one moment', async ({ warehouse }) => {
