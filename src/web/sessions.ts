@@ -24,7 +24,7 @@ const SESSIONS_OF_PERSON_MAX = 20
 const SESSION_MS = 12 * HOUR
 
 type SessionCookie = {
-  /** Browsers keep cookies by host and not by port: each page of this machine has its own name. */
+  /** The beginning of its name. */
   readonly cookieName: string
   readonly path: string
 }
@@ -41,7 +41,7 @@ export const sessionLimits = {
 }
 
 /** A request that was refused before it came here has neither. */
-type Refused = Pick<FastifyRequest, 'protocol'> & {
+type Refused = Pick<FastifyRequest, 'protocol' | 'port'> & {
   session: FastifyRequest['session'] | null
   visitor: FastifyRequest['visitor'] | null
 }
@@ -52,11 +52,14 @@ export async function addSessions(app: FastifyInstance, { cookieName, path }: Se
   const visitorCookie = `${cookieName}-visitor`
   app.decorateRequest('visitor')
   app.addHook('onRequest', async (request) => {
-    request.visitor = { id: request.cookies[visitorCookie], isNew: false }
+    const { cookies } = request
+    request.visitor = { id: cookies[nameAt(visitorCookie, request)], isNew: false }
+    request.cookies = { [cookieName]: cookies[nameAt(cookieName, request)] }
   })
-  app.addHook('onSend', async ({ visitor, protocol }: Refused, reply) => {
+  app.addHook('onSend', async (request: Refused, reply) => {
+    const { visitor, protocol } = request
     if (visitor?.isNew)
-      reply.setCookie(visitorCookie, visitor.id ?? '', {
+      reply.setCookie(nameAt(visitorCookie, request), visitor.id ?? '', {
         httpOnly: true,
         sameSite: 'strict',
         secure: protocol === 'https',
@@ -76,7 +79,18 @@ export async function addSessions(app: FastifyInstance, { cookieName, path }: Se
     rolling: false,
     store: createSessionStore(),
   })
+  app.addHook('onSend', async (request, reply) => {
+    const written = [reply.getHeader('set-cookie') ?? []].flat().map(String)
+    const renamed = written.map((text) =>
+      text.startsWith(`${cookieName}=`) ? nameAt(cookieName, request) + text.slice(cookieName.length) : text,
+    )
+    if (renamed.length > 0) reply.removeHeader('set-cookie').header('set-cookie', renamed)
+  })
 }
+
+/** Browsers keep cookies by host and not by port: two pages of a host would sign each other's visitors out. */
+const nameAt = (name: string, { port, protocol }: Pick<FastifyRequest, 'port' | 'protocol'>): string =>
+  `${name}-${port ?? protocol}`
 
 const randomText = () => randomBytes(32).toString('base64url')
 const visitorKey = randomBytes(32)

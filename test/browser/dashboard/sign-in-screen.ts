@@ -46,6 +46,32 @@ test('a sign-out in one tab ends the state that another tab shows', async ({ vis
   expect((await send(`${url}/api/now`, copied)).status).toBe(401)
 })
 
+test('a visitor of two dashboards on one host stays signed in to both', async ({ visit, world }) => {
+  const [first, second] = [await serveWithPasswords(world), await serveWithPasswords(world)]
+  const page = await visit('/', { baseURL: first.url })
+  const signIn = async () => {
+    await page.getByLabel('Name').fill('ada')
+    await page.getByLabel('Password').fill('correct horse battery')
+    await page.keyboard.press('Enter')
+    await page.getByText('ada (looks)').waitFor()
+  }
+  await signIn()
+  await page.goto(second.url)
+  await signIn()
+  await page.goto(first.url)
+  await page.getByText('ada (looks)').waitFor()
+  await page.getByLabel('Mask names').check()
+  await page.goto(second.url)
+  await page.getByText('ada (looks)').waitFor()
+  expect(await page.getByLabel('Mask names').isChecked()).toBe(false)
+  const cookies = await page.context().cookies()
+  const names = [first, second].flatMap(({ url }) =>
+    ['vitalsync', 'vitalsync-visitor'].map((name) => `${name}-${new URL(url).port}`),
+  )
+  expect(cookies.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
+  expect(cookies.map(({ sameSite, httpOnly }) => [sameSite, httpOnly])).toEqual(names.map(() => ['Strict', true]))
+})
+
 test('guesses are limited in the page as well, and the page says so', async ({ visit, world }) => {
   const { url } = await serveWithPasswords(world)
   const page = await visit('/', { baseURL: url })
