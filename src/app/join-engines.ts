@@ -4,7 +4,6 @@ import type { CloseStack } from '../base/close-stack.ts'
 import { portOf, readKeptPort } from '../base/engines/kept-port.ts'
 import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../base/engines/local-engines.ts'
 import { readRunning } from '../base/engines/running-file.ts'
-import { lockHolderOf } from '../base/files/folder-lock.ts'
 import { replacePrivateFile } from '../base/files/private-file.ts'
 import { withConnection } from '../base/postgres/short-connection.ts'
 import { formatNumber } from '../base/text/readable.ts'
@@ -137,7 +136,7 @@ export const upstreamThatRuns = async ({ upstream, dataFolder }: CommandContext[
 /** The address of the sandbox that `vitalsync up` runs in the folder. */
 async function runningUpstream(folder: string): Promise<EngineAddresses['upstream'] | undefined> {
   const running = await readRunning(folder)
-  if (!running || running.pid !== (await lockHolderOf(folder))) return undefined
+  if (!running) return undefined
   const { url, clientId, clientSecret } = running.upstream
   return { url, clientId, clientSecret }
 }

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replacePrivateFile } from '../files/private-file.ts'
 
@@ -29,6 +29,13 @@ export async function readKeptPort(folder: string, name: string, firstPort = 0):
       return last === 0 || last === port ? undefined : last
     },
   }
+}
+
+/** The port that the process which holds the folder's lock has opened. Undefined: it has not yet, and a stranger may listen on that of the last start. */
+export async function readRunningPort(folder: string, name: string): Promise<number | undefined> {
+  const [port, lock] = await Promise.all([name, 'lock'].map((file) => stat(join(folder, file)).catch(() => undefined)))
+  if (!port || !lock || port.mtimeMs < lock.mtimeMs) return undefined
+  return (await readPort(join(folder, name))) || undefined
 }
 
 /** The port of an address of HTTP, which leaves out 80. */

@@ -20,6 +20,7 @@ import { endConnection, withConnection } from '../postgres/short-connection.ts'
 import { sleep } from '../sleep.ts'
 import { shellPath } from '../text/readable.ts'
 import { startPostgres } from './embedded-postgres.ts'
+import { readRunningPort } from './kept-port.ts'
 
 /** The engines that need no given address: three databases of one embedded Postgres, each with its role. */
 export type LocalEngines = {
@@ -160,7 +161,7 @@ async function startUnlessStarted(folder: string, remarks?: StartRemarks): Promi
 }
 
 async function joinRunning(folder: string): Promise<LocalEngines | undefined> {
-  const port = Number(await readFile(join(folder, 'postgres-port'), 'utf8').catch(() => ''))
+  const port = await readRunningPort(folder, 'postgres-port')
   const secretsText = await readFile(secretsFileOf(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw new UsageProblem(`read the secrets of ${folder}: ${error.message}`, {

@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { isProcessAlive } from '../files/folder-lock.ts'
+import { lockHolderOf } from '../files/folder-lock.ts'
 import { replacePrivateFile } from '../files/private-file.ts'
 
 const runningSchema = z.object({
@@ -21,7 +21,7 @@ const fileIn = (folder: string) => join(folder, 'running.json')
 
 /**
  * The file holds secrets: only the user who started `up` may read it. `close` removes it; after a kill it names a process that
- * does not run.
+ * holds no lock.
  */
 export async function writeRunning(folder: string, running: RunningEngines): Promise<{ close(): Promise<void> }> {
   const file = fileIn(folder)
@@ -29,10 +29,13 @@ export async function writeRunning(folder: string, running: RunningEngines): Pro
   return { close: () => rm(file, { force: true }) }
 }
 
-/** Undefined when no `up` runs in this folder, or when this user may not read the file. */
+/**
+ * Undefined when no `up` runs in this folder, or when this user may not read the file. After a kill another process may have its id, and a
+ * stranger may listen on its ports.
+ */
 export async function readRunning(folder: string): Promise<RunningEngines | undefined> {
   const text = await readFile(fileIn(folder), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
   const running = runningSchema.parse(JSON.parse(text))
-  return isProcessAlive(running.pid) ? running : undefined
+  return running.pid === (await lockHolderOf(folder)) ? running : undefined
 }
