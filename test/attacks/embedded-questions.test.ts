@@ -13,6 +13,7 @@ import { openTestPool } from '../support/test-pool.ts'
 
 type World = {
   engines: LocalEngines
+  restart(): Promise<void>
   pool: Pool
   ask(text: string): Promise<unknown>
   /** Runs a statement as the role of the printed line for psql, which logs in without vitalsync. */
@@ -25,6 +26,7 @@ const test = base.extend<{ world: World }>({
     const folder = await mkdtemp(join(tmpdir(), 'vitalsync questions-'))
     await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
     const engines = await startLocalEngines(folder)
+    let running = engines
     const { databaseUrl, tokenKey } = engines
     await migrateWarehouse(databaseUrl, () => undefined)
     const pool = openTestPool(databaseUrl)
@@ -32,6 +34,10 @@ const test = base.extend<{ world: World }>({
     const question = { timeoutMs: 60_000, rowsAtOnce: 1001, bytesMax: 8 * 1024 * 1024, parsesJson: false }
     await use({
       engines,
+      async restart() {
+        await running.close()
+        running = await startLocalEngines(folder)
+      },
       pool,
       ask: async (text) => (await readQuery(source, { text, ...question }).next()).value?.rows,
       async asReader(database, text) {
@@ -42,7 +48,7 @@ const test = base.extend<{ world: World }>({
       },
     })
     await pool.end()
-    await engines.close()
+    await running.close()
     await rm(folder, { recursive: true, force: true })
   },
 })
@@ -111,4 +117,17 @@ test('a reader of the embedded Postgres enters no other database, and stores not
     await expect(asReader('vitalsync', text), text).rejects.toThrow(/permission denied/)
 
   await asReader('vitalsync', 'select * from warehouse.days')
+})
+
+test('a reader who breaks its own login is let in again after the next start', { timeout: 120_000 }, async ({
+  world: { asReader, restart },
+}) => {
+  await asReader('vitalsync', `alter role current_user set role = 'vitalsync'`)
+  await asReader('vitalsync', `alter role current_user in database vitalsync set local_preload_libraries = 'none'`)
+  await expect(asReader('vitalsync', 'select 1')).rejects.toThrow(/could not access file/)
+
+  await restart()
+
+  const asked = await asReader('vitalsync', 'show statement_timeout')
+  expect(asked).toMatchObject({ rows: [{ statement_timeout: '10min' }] })
 })

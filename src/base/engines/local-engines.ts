@@ -251,6 +251,9 @@ async function prepareReadingRoles(admin: pg.Client, { reader, tokenKey }: Engin
     },
   ]
   for (const reader of readers) {
+    // A role may have given itself settings with which it cannot log in.
+    const resets = [`alter role ${reader.name} reset all`, `alter role ${reader.name} in database vitalsync reset all`]
+    if (reader.exists) for (const reset of resets) await admin.query(reset)
     for (const statement of readingRoleStatements(reader)) await admin.query(statement)
     for (const limit of [tempFileLimitStatement, silentLogStatement]) await admin.query(limit(reader.name))
     await admin.query(`grant connect on database vitalsync to ${reader.name}`)
