@@ -22,7 +22,8 @@ export function formatTable(
   )
   const textOf = (value: string | number | undefined) =>
     typeof value === 'number' ? formatNumber(value) : (value ?? '')
-  const widths = head.map((title, index) =>
+  const titles = head.map(printableLine)
+  const widths = titles.map((title, index) =>
     Math.max(title.length, ...cells.map((row) => textOf(row[index]?.value).length)),
   )
   const padded = (value: string | number, index: number) => {
@@ -36,10 +37,10 @@ export function formatTable(
     }),
   )
   const isNumbers = (index: number) => cells.length > 0 && cells.every((row) => typeof row[index]?.value === 'number')
-  const titles = head.map((title, index) =>
+  const heading = titles.map((title, index) =>
     isNumbers(index) ? title.padStart(widths[index] ?? 0) : title.padEnd(widths[index] ?? 0),
   )
-  return [titles, ...lines].map((line) => line.join('  ').trimEnd()).join('\n')
+  return [heading, ...lines].map((line) => line.join('  ').trimEnd()).join('\n')
 }
 
 /** CSV for a terminal or a pipe: lines, also those within a text, end as the terminal's do. */
