@@ -12,6 +12,7 @@ import {
   harmful,
   harmless,
   isOk,
+  listed,
   type Question,
   type Seen,
   shortList,
@@ -36,9 +37,9 @@ export function fieldDeviations(answer: Exchange, rule: ObjectRule): readonly De
   const lacking = (names: readonly string[]) => names.filter((name) => body[name] == null)
   const extra = Object.keys(body).filter((name) => ![...required, ...optional, ...known].includes(name))
   return [
-    ...(lacking(required).length > 0 ? [harmful(`without ${shortList(lacking(required))}`, question)] : []),
-    ...(lacking(optional).length > 0 ? [harmless(`without ${shortList(lacking(optional))}`, question)] : []),
-    ...(extra.length > 0 ? [harmless(`further fields: ${shortList(extra.map(foldedName))}`, question)] : []),
+    ...listed(harmful, 'without', lacking(required), question),
+    ...listed(harmless, 'without', lacking(optional), question),
+    ...listed(harmless, 'further fields:', extra.map(foldedName), question),
   ]
 }
 
@@ -157,34 +158,30 @@ const endBeforeStart = onePoint(
   expectStatus([400], 'harmless'),
 )
 
-const unknownParameter: ContractPoint = {
-  ...onePoint(
-    { name: 'a parameter that is not known', specified: 'no error; a note in query-notes' },
-    ({ people }) =>
-      people > 0
-        ? {
-            key: 'unknown-parameter',
-            operation: operations.scoresOf,
-            person: 0,
-            query: {
-              startDateTime: '1990-01-01T00:00:00.000Z',
-              endDateTime: '1990-01-02T00:00:00.000Z',
-              typs: 'sleep',
-            },
-          }
-        : undefined,
-    (answer) => {
-      if (!isOk(answer)) return [harmless(`it answers ${endOf(answer)}`, answer.question)]
-      return 'query-notes' in answer.headers ? [] : [harmless('no note', answer.question)]
-    },
-  ),
-}
+const unknownParameter = onePoint(
+  { name: 'a parameter that is not known', specified: 'no error; a note in query-notes' },
+  ({ people }) =>
+    people > 0
+      ? {
+          key: 'unknown-parameter',
+          operation: operations.scoresOf,
+          person: 0,
+          query: {
+            startDateTime: '1990-01-01T00:00:00.000Z',
+            endDateTime: '1990-01-02T00:00:00.000Z',
+            typs: 'sleep',
+          },
+        }
+      : undefined,
+  (answer) => {
+    if (!isOk(answer)) return [harmless(`it answers ${endOf(answer)}`, answer.question)]
+    return 'query-notes' in answer.headers ? [] : [harmless('no note', answer.question)]
+  },
+)
 
 const errorBodies: ContractPoint = {
   name: 'bodies of errors',
   specified: 'title, statusCode, location and errors by field',
-  requestsMax: 0,
-  asks: () => [],
   judge(seen) {
     const errors = seen.answers().filter(({ status }) => status !== undefined && status >= 400 && status < 500)
     if (errors.length === 0) return undefined
@@ -199,9 +196,7 @@ const errorBodies: ContractPoint = {
 const redirects: ContractPoint = {
   name: 'redirects',
   specified: 'none: they are not followed, for they would carry the token along',
-  requestsMax: 0,
   setting: 'UPSTREAM_URL: the address to which it redirects',
-  asks: () => [],
   judge(seen) {
     const found = seen
       .answers()
@@ -213,9 +208,7 @@ const redirects: ContractPoint = {
 const throttling: ContractPoint = {
   name: 'Retry-After',
   specified: 'seconds or an HTTP date with each 429 and 503',
-  requestsMax: 0,
   setting: 'BUDGET_PER_SECOND, BUDGET_IN_FLIGHT',
-  asks: () => [],
   judge(seen) {
     const busy = seen.answers().filter(({ status }) => status === 429 || status === 503)
     if (busy.length === 0) return undefined
@@ -227,9 +220,7 @@ const throttling: ContractPoint = {
 const rateLimit: ContractPoint = {
   name: 'rate limit',
   specified: 'not named in headers',
-  requestsMax: 0,
   setting: 'BUDGET_PER_SECOND: below the limit',
-  asks: () => [],
   judge(seen) {
     const names = seen
       .answers()
@@ -241,8 +232,6 @@ const rateLimit: ContractPoint = {
 const clock: ContractPoint = {
   name: 'clock',
   specified: `Date in each answer, within ${CLOCK_SKEW_MAX_MS / SECOND} s of ours`,
-  requestsMax: 0,
-  asks: () => [],
   judge(seen) {
     const answered = seen.answers().filter(({ status }) => status !== undefined)
     if (answered.length === 0) return undefined
@@ -256,11 +245,10 @@ const clock: ContractPoint = {
   },
 }
 
+/** The tokens are asked for by the streams that are read with them. */
 const profileTokens: ContractPoint = {
   name: 'profile token',
   specified: '200 with profileToken, refreshToken, expiresIn and tokenType',
-  requestsMax: 0, // asked for by the streams that are read with it
-  asks: () => [],
   judge(seen) {
     const answers = Array.from({ length: PEOPLE_MAX }, (_, person) => seen.answer(profileTokenKey(person)) ?? []).flat()
     if (answers.length === 0) return undefined

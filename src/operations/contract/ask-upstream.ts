@@ -81,7 +81,7 @@ export async function askUpstream(points: readonly ContractPoint[], options: Ask
   }
   const seen = seenOf(session, Date.now())
   try {
-    await askRounds(session, points, (point) => point.asks(seen))
+    await askRounds(session, points, (point) => point.asks?.(seen) ?? [])
   } finally {
     await undo(session, points, seen).finally(() => session.transport.close())
   }

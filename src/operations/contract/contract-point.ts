@@ -60,10 +60,10 @@ export type Deviation = {
 export type ContractPoint = {
   readonly name: string
   readonly specified: string
-  /** How many requests it adds to the plan at most. */
-  readonly requestsMax: number
-  /** The questions, given the answers so far. Called again after each round, until nothing new is asked. Pure. */
-  asks(seen: Seen): readonly Question[]
+  /** How many requests it adds to the plan at most. Absent: none. */
+  readonly requestsMax?: number
+  /** The questions, given the answers so far. Called again after each round, until nothing new is asked. Pure. Absent: it judges what others ask. */
+  asks?(seen: Seen): readonly Question[]
   /** Pure. Empty: as the specification says. Undefined: the answers do not show it. */
   judge(seen: Seen): readonly Deviation[] | undefined
   /** The setting to change here, where upstream differs. */
@@ -96,3 +96,7 @@ export function shortList(names: Iterable<string>): string {
   const more = all.length - SHOWN_MAX
   return more > 0 ? `${all.slice(0, SHOWN_MAX).join(', ')} and ${more} more` : all.join(', ')
 }
+
+/** A deviation that lists the names; none without a name. */
+export const listed = (deviation: typeof harmless, says: string, names: readonly string[], question?: Question) =>
+  names.length > 0 ? [deviation(`${says} ${shortList(names)}`, question)] : []

@@ -42,7 +42,7 @@ export function contractPoints(
 export const requestsPlanned = (points: readonly ContractPoint[]): number =>
   Math.min(
     REQUESTS_MAX,
-    points.reduce((sum, { requestsMax }) => sum + requestsMax, 0),
+    points.reduce((sum, { requestsMax = 0 }) => sum + requestsMax, 0),
   )
 
 export async function examineContract(

@@ -17,8 +17,6 @@ function headerPoint(
 ): ContractPoint {
   return {
     ...point,
-    requestsMax: 0,
-    asks: () => [],
     judge(seen) {
       const answer = derivedAnswer(seen)
       if (answer === undefined) return undefined
@@ -76,8 +74,6 @@ const PACKED_FROM_BYTES = 2048
 const compression: ContractPoint = {
   name: 'compression',
   specified: 'gzip where it is asked for',
-  requestsMax: 0,
-  asks: () => [],
   judge(seen) {
     const large = seen.answers().find((answer) => answer.status === 200 && answer.bytes > PACKED_FROM_BYTES)
     if (large === undefined) return undefined
@@ -90,8 +86,6 @@ const compression: ContractPoint = {
 const contentType: ContractPoint = {
   name: 'content type',
   specified: 'application/json in UTF-8',
-  requestsMax: 0,
-  asks: () => [],
   judge(seen) {
     const answers = seen.answers().filter(({ status, bytes }) => status === 200 && bytes > 0)
     if (answers.length === 0) return undefined

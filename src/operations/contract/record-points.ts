@@ -6,8 +6,8 @@ import {
   type Exchange,
   harmful,
   harmless,
+  listed,
   recordsOf,
-  shortList,
 } from './contract-point.ts'
 import { type ContractMisfit, misfitsOf } from './known-records.ts'
 import { keyOf, periodsOf, wholeAnswers } from './stream-answers.ts'
@@ -23,8 +23,6 @@ function recordsPoint(
   return {
     ...point,
     name: `${stream.name}: ${point.name}`,
-    requestsMax: 0,
-    asks: () => [],
     judge(seen) {
       const answers = wholeAnswers(stream, seen)
       const records = answers.flatMap(recordsOf)
@@ -52,11 +50,11 @@ const fieldsPoint = (stream: PulledStream): ContractPoint =>
     const unread = missing.filter((path) => !lost.includes(path))
     const quarantined = pathsOf(misfits, 'quarantined').filter((path) => missing.includes(path) || nulls.includes(path))
     return [
-      ...(extra.length > 0 ? [harmless(`further fields, kept in raw: ${shortList(extra)}`)] : []),
-      ...(lost.length > 0 ? [harmful(`no field for a column of the warehouse: ${shortList(lost)}`)] : []),
-      ...(unread.length > 0 ? [harmless(`not sent: ${shortList(unread)}`)] : []),
-      ...(nulls.length > 0 ? [harmless(`null where the field would be absent: ${shortList(nulls)}`)] : []),
-      ...(quarantined.length > 0 ? [harmful(`records would be quarantined for ${shortList(quarantined)}`)] : []),
+      ...listed(harmless, 'further fields, kept in raw:', extra),
+      ...listed(harmful, 'no field for a column of the warehouse:', lost),
+      ...listed(harmless, 'not sent:', unread),
+      ...listed(harmless, 'null where the field would be absent:', nulls),
+      ...listed(harmful, 'records would be quarantined for', quarantined),
     ]
   })
 
@@ -68,18 +66,14 @@ const typesPoint = (stream: PulledStream): ContractPoint =>
     const of = (what: ContractMisfit['what']) => misfits.filter((misfit) => misfit.what === what)
     const refused = of('type').filter(({ path }) => quarantined.has(path))
     const read = of('type').filter(({ path }) => !quarantined.has(path))
-    const instants = of('form').filter(({ detail }) => detail === 'datetime')
+    const instants = of('form').flatMap(({ path, detail }) => (detail === 'datetime' ? [path] : []))
     const forms = of('form').filter(({ detail }) => detail !== 'datetime')
     return [
-      ...(refused.length > 0 ? [harmful(`records would be quarantined: ${shortList(refused.map(shown))}`)] : []),
-      ...(read.length > 0 ? [harmless(`other types: ${shortList(read.map(shown))}`)] : []),
-      ...(of('range').length > 0
-        ? [harmful(`out of range, another scale? ${shortList(pathsOf(misfits, 'range'))}`)]
-        : []),
-      ...(instants.length > 0
-        ? [harmful(`instants without offset, or none: ${shortList(instants.map(({ path }) => path))}`)]
-        : []),
-      ...(forms.length > 0 ? [harmless(`other forms: ${shortList(forms.map(shown))}`)] : []),
+      ...listed(harmful, 'records would be quarantined:', refused.map(shown)),
+      ...listed(harmless, 'other types:', read.map(shown)),
+      ...listed(harmful, 'out of range, another scale?', pathsOf(misfits, 'range')),
+      ...listed(harmful, 'instants without offset, or none:', instants),
+      ...listed(harmless, 'other forms:', forms.map(shown)),
     ]
   })
 
@@ -90,15 +84,13 @@ const wordsPoint = (stream: PulledStream): ContractPoint =>
   recordsPoint(stream, { name: 'words', specified: 'the words of its closed lists, and its types' }, (records) => {
     const misfits = misfitsOf(stream, records)
     const of = (what: ContractMisfit['what']) => misfits.filter((misfit) => misfit.what === what)
-    const shown = (found: readonly ContractMisfit[]) => shortList(found.map(({ path, detail }) => `${path} ${detail}`))
+    const shown = (found: readonly ContractMisfit[]) => found.map(({ path, detail }) => `${path} ${detail}`)
     const decisive = of('word').filter(({ path }) => decisiveWords.includes(path))
     const others = [...of('word').filter(({ path }) => !decisiveWords.includes(path)), ...of('kind')]
     return [
-      ...(others.length > 0 ? [harmless(`further words, stored as they come: ${shown(others)}`)] : []),
-      ...(of('case').length > 0
-        ? [harmful(`words in another case, other words for a query: ${shown(of('case'))}`)]
-        : []),
-      ...(decisive.length > 0 ? [harmful(`words by which days are found: ${shown(decisive)}`)] : []),
+      ...listed(harmless, 'further words, stored as they come:', shown(others)),
+      ...listed(harmful, 'words in another case, other words for a query:', shown(of('case'))),
+      ...listed(harmful, 'words by which days are found:', shown(decisive)),
     ]
   })
 
@@ -107,12 +99,13 @@ const unitsPoint = (stream: PulledStream): ContractPoint =>
     stream,
     { name: 'units', specified: 'one unit a type, as in docs/reference/derivation.md' },
     (records) => {
-      const units = misfitsOf(stream, records).filter(({ what }) => what === 'unit')
-      return units.length === 0 ? [] : [harmful(`other units: ${shortList(units.map(({ detail }) => detail))}`)]
+      const units = misfitsOf(stream, records).flatMap(({ what, detail }) => (what === 'unit' ? [detail] : []))
+      return listed(harmful, 'other units:', units)
     },
   )
 
 type WrittenInstant = { readonly path: string; readonly digits: number }
+const pathOf = ({ path }: WrittenInstant) => path
 
 function instantsIn(record: Fields): readonly WrittenInstant[] {
   return Object.entries(record).flatMap(([name, value]) => {
@@ -134,8 +127,8 @@ const instantsPoint = (stream: PulledStream): ContractPoint =>
       const made = instants.filter(({ path }) => clockFields.includes(path))
       const isCut = made.length > 1 && made.every(({ digits }) => digits === 0)
       return [
-        ...(finer.length > 0 ? [harmless(`finer than milliseconds: ${shortList(finer.map(({ path }) => path))}`)] : []),
-        ...(isCut ? [harmless(`in whole seconds: ${shortList(made.map(({ path }) => path))}`)] : []),
+        ...listed(harmless, 'finer than milliseconds:', finer.map(pathOf)),
+        ...(isCut ? listed(harmless, 'in whole seconds:', made.map(pathOf)) : []),
       ]
     },
   )

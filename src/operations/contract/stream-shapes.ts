@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../base/text/json.ts'
 import { foldedName, foldedWord, jsonTypeOf } from '../../pipeline/transfer/misfits.ts'
 import type { Fields, PulledStream } from '../../pipeline/transfer/stream.ts'
-import { type Deviation, harmful, harmless, recordsOf, type Seen, shortList } from './contract-point.ts'
+import { type Deviation, harmful, harmless, listed, recordsOf, type Seen } from './contract-point.ts'
 import { isPersonal } from './known-records.ts'
 import { wholeAnswers } from './stream-answers.ts'
 
@@ -79,9 +79,10 @@ const sortedLists = (map: ReadonlyMap<string, ReadonlySet<string>>) =>
 export function changesOfShape(stream: PulledStream, before: StreamShape, now: StreamShape): readonly Deviation[] {
   if (!before.records || !now.records) return []
   const columns = new Set(stream.columns.flatMap(({ from }) => from))
+  const isColumn = (path: string) => columns.has(path)
+  const isOther = (path: string) => !columns.has(path)
   const came = Object.keys(now.fields).filter((path) => !(path in before.fields))
   const gone = Object.keys(before.fields).filter((path) => !(path in now.fields))
-  const lost = gone.filter((path) => columns.has(path))
   const retyped = Object.keys(now.fields).filter((path) => {
     const types = now.fields[path]?.filter((type) => type !== 'null') ?? []
     return path in before.fields && types.some((type) => !before.fields[path]?.includes(type))
@@ -94,33 +95,16 @@ export function changesOfShape(stream: PulledStream, before: StreamShape, now: S
   )
   const spelled = newWords.filter((word) => isKnownInOtherCase(word, before))
   const further = newWords.filter((word) => !spelled.includes(word))
-  const listed = (list: readonly string[], make: (says: string) => Deviation, says: string) =>
-    list.length > 0 ? [make(`${says}: ${shortList(list)}`)] : []
+  const units = otherUnits.map((kind) => `${kind} in ${now.units[kind]}, not ${before.units[kind]}`)
   return [
-    ...listed(came, harmless, 'fields that came'),
-    ...listed(lost, harmful, 'fields of a column that are gone'),
-    ...listed(
-      gone.filter((path) => !columns.has(path)),
-      harmless,
-      'fields that are gone',
-    ),
-    ...listed(
-      retyped.filter((path) => columns.has(path)),
-      harmful,
-      'fields of a column with another type',
-    ),
-    ...listed(
-      retyped.filter((path) => !columns.has(path)),
-      harmless,
-      'fields with another type',
-    ),
-    ...listed(spelled, harmful, 'words in another case'),
-    ...listed(further, harmless, 'words that came'),
-    ...listed(
-      otherUnits.map((kind) => `${kind} in ${now.units[kind]}, not ${before.units[kind]}`),
-      harmful,
-      'units that changed',
-    ),
+    ...listed(harmless, 'fields that came:', came),
+    ...listed(harmful, 'fields of a column that are gone:', gone.filter(isColumn)),
+    ...listed(harmless, 'fields that are gone:', gone.filter(isOther)),
+    ...listed(harmful, 'fields of a column with another type:', retyped.filter(isColumn)),
+    ...listed(harmless, 'fields with another type:', retyped.filter(isOther)),
+    ...listed(harmful, 'words in another case:', spelled),
+    ...listed(harmless, 'words that came:', further),
+    ...listed(harmful, 'units that changed:', units),
   ]
 }
 

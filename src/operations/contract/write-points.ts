@@ -204,7 +204,6 @@ const erasure: ContractPoint = {
   name: 'write: erasure',
   specified: '204, and the profile is not there any more (404)',
   requestsMax: 2,
-  asks: () => [],
   undoes: (seen) =>
     mayBeThere(seen)
       ? [
