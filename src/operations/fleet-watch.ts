@@ -17,6 +17,7 @@ import { openOverdueSlots } from '../pipeline/schedule/slot-watch.ts'
 import { askQuickFacts, askSlowFacts } from '../pipeline/warehouse/reports/ask-facts.ts'
 import { readSharedFacts } from '../pipeline/warehouse/reports/shared-facts.ts'
 import type { Pipeline } from './pipeline.ts'
+import { repeatUntilClosed } from './processes/repeat.ts'
 import { countLiveWorkers } from './processes/worker-heartbeat.ts'
 
 /** The last answers of the engines, and the facts of the fleet. Times are of this process's own clock. */
@@ -72,7 +73,11 @@ export function startFleetWatch(pipeline: Pipeline, config: Config, log: Log): F
     await engine.queueId()
     seen.queueAtMs = Date.now()
   }
-  const loops = [lookAtDatabase, lookAtQueue, lookAtProfiles].map((look) => startLoop(look, log))
+  const loops = [lookAtDatabase, lookAtQueue, lookAtProfiles].map((look) =>
+    repeatUntilClosed(WATCH_EVERY_MS, () =>
+      look().catch((error: Error) => log.debug({ err: error.name }, 'could not look at the fleet')),
+    ),
+  )
   return {
     quick: () => (isRecent() ? seen.quick : undefined),
     slow: () => (isRecent() ? seen.slow : undefined),
@@ -87,28 +92,6 @@ export function startFleetWatch(pipeline: Pipeline, config: Config, log: Log): F
 }
 
 const namesOf = (streams: ReadonlyArray<{ readonly name: string }>) => streams.map(({ name }) => name)
-
-/** Runs `look` again and again until closed. A failed look is repeated a moment later. */
-function startLoop(look: () => Promise<void>, log: Log): { close(): Promise<void> } {
-  let timer: NodeJS.Timeout | undefined
-  let isClosing = false
-  let looking: Promise<void> = Promise.resolve()
-  const run = () => {
-    looking = look()
-      .catch((error: Error) => log.debug({ err: error.name }, 'could not look at the fleet'))
-      .then(() => {
-        if (!isClosing) timer = setTimeout(run, WATCH_EVERY_MS)
-      })
-  }
-  run()
-  return {
-    async close() {
-      isClosing = true
-      clearTimeout(timer)
-      await looking
-    },
-  }
-}
 
 type Asker = { readonly pipeline: Pipeline; readonly overdueSlots: ReturnType<typeof openOverdueSlots> }
 

@@ -86,27 +86,20 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     onSilent,
   })
   const heartbeat = startWorkerHeartbeat(pipeline, { troubles, log })
-  const sealing = startSealing(pipeline, log)
-  const settling = startSettling(pipeline, log)
-  const reporting = startReporting(pipeline, log)
-  const deleting = startDeleting(pipeline, config, log)
-  const judging = startJudgingSilence(pipeline, log)
-  const filling = startFilling(pipeline, log)
+  const upkeep = [
+    startSealing(pipeline, log),
+    startSettling(pipeline, log),
+    startReporting(pipeline, log),
+    startDeleting(pipeline, config, log),
+    startJudgingSilence(pipeline, log),
+    startFilling(pipeline, log),
+  ]
   return {
     halted: () => halted,
     async close(drainMs = config.drainSeconds * SECOND) {
       watchdog.close()
       // No job begins from here on, however long the database takes to delete the row of this worker.
-      await Promise.all([
-        workers.close(drainMs),
-        heartbeat.close(),
-        sealing.close(),
-        settling.close(),
-        reporting.close(),
-        deleting.close(),
-        judging.close(),
-        filling.close(),
-      ])
+      await Promise.all([workers.close(drainMs), heartbeat.close(), ...upkeep.map((work) => work.close())])
       restoreClock()
     },
   }
