@@ -13,7 +13,7 @@ export function Drift({ now }: { readonly now: LiveNow }) {
   return (
     <Panel
       title="Upstream says something that is not known"
-      aside={<span class="small quiet">{left > 0 ? `and ${shownNumber(left)} more: ` : ''}vitalsync drift list</span>}
+      note={`${left > 0 ? `and ${shownNumber(left)} more: ` : ''}vitalsync drift list`}
       flush
     >
       <Table

@@ -2,7 +2,7 @@ import { HOUR } from '../../base/time/units.ts'
 import { address, changeQuery } from '../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../web/browser/ask.ts'
 import { DayChart, LaneChart, StackChart } from '../../web/browser/charts.tsx'
-import { DraftInput } from '../../web/browser/draft-input.tsx'
+import { DraftInput, Select } from '../../web/browser/inputs.tsx'
 import { Answered, Empty, Panel, Table, Text } from '../../web/browser/parts.tsx'
 import { shownDecimal, shownInstant, shownNumber } from '../../web/browser/shown.ts'
 import { MarkScale, NightRaster, Spark, Waterfall } from '../../web/browser/small-charts.tsx'
@@ -63,11 +63,7 @@ function Measured({ values, title, of, kind }: WithValues & { title: string; of:
   return (
     <Panel
       title={title}
-      aside={
-        <span class="small quiet">
-          {baseline && `usually ${shownNumber(Math.round(baseline.from))} to ${shownNumber(Math.round(baseline.to))}`}
-        </span>
-      }
+      note={baseline && `usually ${shownNumber(Math.round(baseline.from))} to ${shownNumber(Math.round(baseline.to))}`}
     >
       <DayChart
         days={days}
@@ -98,7 +94,7 @@ function Nights({ values }: WithValues) {
     return { day, from, to: from + (Date.parse(end) - Date.parse(start)) / HOUR }
   })
   return (
-    <Panel title="Nights" aside={<span class="small quiet">newest first, by the person’s clock</span>}>
+    <Panel title="Nights" note="newest first, by the person’s clock">
       {nights.length === 0 ? <p class="quiet">No nights in 28 days.</p> : <NightRaster nights={nights} />}
     </Panel>
   )
@@ -109,7 +105,7 @@ function SleepStages({ values: { nights } }: WithValues) {
   const oldestFirst = nights.toReversed()
   const staged = oldestFirst.filter(({ deep, light, rem }) => deep !== null || light !== null || rem !== null)
   return (
-    <Panel title="Stages of sleep" aside={<span class="small quiet">minutes of each night</span>}>
+    <Panel title="Stages of sleep" note="minutes of each night">
       {staged.length === 0 ? (
         <p class="quiet">The person’s devices tell no stages.</p>
       ) : (
@@ -150,7 +146,7 @@ function Trends({ values: { trends } }: WithValues) {
 
 function Comparisons({ values: { comparisons } }: WithValues) {
   return (
-    <Panel title="Comparisons" aside={<span class="small quiet">middle: the baseline; edge: 50 % off</span>}>
+    <Panel title="Comparisons" note="middle: the baseline; edge: 50 % off">
       {comparisons.length === 0 && <p class="quiet">None yet.</p>}
       <ul class="sentences">
         {comparisons.map(({ name, value, unit, data }) => (
@@ -176,21 +172,22 @@ function Changes({ values }: WithValues) {
   const shown = (value: number | null) => (value === null ? 'none' : shownDecimal(value, 3))
   return (
     <Panel title="Scores that were revised" flush>
-      {values.changes.length === 0 ? (
-        <Empty>No score has changed after it was first read.</Empty>
-      ) : (
-        <Table head={['score', 'day', 'before', 'after', 'found']} numbers={['before', 'after']} label="Revised scores">
-          {values.changes.map(({ type, day, before, after, changedAt }) => (
-            <tr key={`${type}${day}${changedAt}`}>
-              <td>{type.replace('_', ' ')}</td>
-              <td class="time">{day}</td>
-              <td class="number">{shown(before)}</td>
-              <td class="number">{shown(after)}</td>
-              <td class="time">{shownInstant(changedAt)}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <Table
+        head={['score', 'day', 'before', 'after', 'found']}
+        numbers={['before', 'after']}
+        label="Revised scores"
+        empty="No score has changed after it was first read."
+      >
+        {values.changes.map(({ type, day, before, after, changedAt }) => (
+          <tr key={`${type}${day}${changedAt}`}>
+            <td>{type.replace('_', ' ')}</td>
+            <td class="time">{day}</td>
+            <td class="number">{shown(before)}</td>
+            <td class="number">{shown(after)}</td>
+            <td class="time">{shownInstant(changedAt)}</td>
+          </tr>
+        ))}
+      </Table>
     </Panel>
   )
 }
@@ -205,17 +202,12 @@ function Why({ profileId, values }: WithValues & { profileId: string }) {
       title="Why this score"
       aside={
         <span class="row">
-          <select
-            aria-label="Score"
+          <Select
+            label="Score"
             value={score}
-            onChange={(event) => changeQuery({ score: event.currentTarget.value })}
-          >
-            {scoreNames.map((name) => (
-              <option key={name} value={name}>
-                {name.replace('_', ' ')}
-              </option>
-            ))}
-          </select>
+            options={scoreNames.map((name) => [name, name.replace('_', ' ')] as const)}
+            choose={(name) => changeQuery({ score: name })}
+          />
           <DraftInput type="date" label="Day" value={day} onCommit={(chosen) => changeQuery({ scoreDay: chosen })} />
         </span>
       }

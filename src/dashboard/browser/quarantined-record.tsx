@@ -2,7 +2,7 @@ import { replayedText } from '../../pipeline/ledger/retry.ts'
 import { changeQuery } from '../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../web/browser/ask.ts'
 import { nowMs } from '../../web/browser/live-state.ts'
-import { Action, Answered, Panel, Table, Text } from '../../web/browser/parts.tsx'
+import { Action, Answered, Cell, Panel, Table, Text } from '../../web/browser/parts.tsx'
 import { shownAge, shownCount } from '../../web/browser/shown.ts'
 import type { QuarantineAnswer, QuarantinedAnswer } from '../routes/quarantine-routes.ts'
 import { mayAct } from './dashboard-state.ts'
@@ -164,9 +164,7 @@ function Fitting({ record: { fitting, body, path, stream } }: WithRecord) {
             <code>{name}</code>
             {required && <span class="small quiet"> required</span>}
           </td>
-          <td>
-            <Text max={160}>{text}</Text>
-          </td>
+          <Cell max={160}>{text}</Cell>
           <td>
             {name in fields ? <Text max={80}>{JSON.stringify(fields[name])}</Text> : <span class="quiet">nothing</span>}
           </td>

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Actor } from '../access.ts'
 import { address } from './address.ts'
 import { type Refusal, refusalOf, trouble } from './ask.ts'
+import { Select } from './inputs.tsx'
 import { Empty, Failed, Link, OpenDialog } from './parts.tsx'
 import { isLocalZone, shownNumber, shownZone } from './shown.ts'
 
@@ -156,22 +157,15 @@ show(theme.value)
 
 /** Light, dark, or as the system has it; this browser remembers. */
 export function ThemeSwitch() {
-  const choose = (event: Event) => {
-    const chosen = themes.find((name) => name === (event.currentTarget as HTMLSelectElement).value) ?? 'system'
+  const choose = (value: string) => {
+    const chosen = themes.find((name) => name === value) ?? 'system'
     theme.value = chosen
     localStorage.setItem('theme', chosen)
     show(chosen)
   }
   return (
     <label>
-      Look{' '}
-      <select value={theme.value} onChange={choose}>
-        {themes.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
+      Look <Select value={theme.value} options={themes} choose={choose} />
     </label>
   )
 }
@@ -180,17 +174,22 @@ isLocalZone.value = localStorage.getItem('zone') === 'local'
 
 /** Times in UTC, or in the zone of this browser, which remembers. */
 export function ZoneSwitch() {
-  const choose = (event: Event) => {
-    isLocalZone.value = (event.currentTarget as HTMLSelectElement).value === 'local'
-    localStorage.setItem('zone', isLocalZone.value ? 'local' : 'utc')
+  const choose = (value: string) => {
+    isLocalZone.value = value === 'local'
+    localStorage.setItem('zone', value)
   }
+  const { timeZone } = new Intl.DateTimeFormat('en').resolvedOptions()
   return (
     <label title={`Times are ${shownZone()}`}>
       Times{' '}
-      <select value={isLocalZone.value ? 'local' : 'utc'} onChange={choose}>
-        <option value="utc">UTC</option>
-        <option value="local">{new Intl.DateTimeFormat('en').resolvedOptions().timeZone}</option>
-      </select>
+      <Select
+        value={isLocalZone.value ? 'local' : 'utc'}
+        options={[
+          ['utc', 'UTC'],
+          ['local', timeZone],
+        ]}
+        choose={choose}
+      />
     </label>
   )
 }

@@ -1,5 +1,5 @@
 import { signal, useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, toChildArray } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { address, goTo, hrefOf } from './address.ts'
 import { type Answer, type Json, type Refusal, refusalOf, trouble } from './ask.ts'
@@ -8,13 +8,10 @@ import { shownAge, shownInstant, shownText } from './shown.ts'
 
 type WithChildren = { readonly children?: ComponentChildren }
 
+type LinkProps = WithChildren & { to: string; class?: string; title?: string; label?: string }
+
 /** A link to another view: an ordinary link, which a click follows without reloading the page. */
-export function Link({
-  to,
-  children,
-  ...more
-}: WithChildren & { to: string; class?: string; title?: string; label?: string }) {
-  const { label, ...others } = more
+export function Link({ to, label, children, ...others }: LinkProps) {
   const follow = (event: MouseEvent) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
     event.preventDefault()
@@ -34,23 +31,34 @@ export function Text({ children, max }: { children: string; max?: number }) {
   return <bdi title={children.length > 120 ? shownText(children) : undefined}>{shownText(children, max)}</bdi>
 }
 
-export function Panel({
-  title,
-  label = title,
-  aside,
-  flush = false,
-  children,
-}: WithChildren & { title: string; label?: string; aside?: ComponentChildren; flush?: boolean }) {
+/** Such a text in a cell of a table. */
+export const Cell = ({ children, max }: { children: string; max: number }) => (
+  <td>
+    <Text max={max}>{children}</Text>
+  </td>
+)
+
+export function Panel({ title, label = title, note, aside, flush = false, children }: PanelProps) {
   return (
     <section class="panel" aria-label={label}>
       <header>
         <h2>{title}</h2>
         <span class="grow" />
+        {note !== undefined && <span class="small quiet">{note}</span>}
         {aside}
       </header>
       <div class={flush ? 'body flush' : 'body'}>{children}</div>
     </section>
   )
+}
+
+type PanelProps = WithChildren & {
+  title: string
+  label?: string
+  /** Quiet words beside the title. */
+  note?: ComponentChildren
+  aside?: ComponentChildren
+  flush?: boolean
 }
 
 export const Tag = ({ tone = '', children }: WithChildren & { tone?: string | undefined }) => (
@@ -92,15 +100,7 @@ export function Failed({ error, again }: { error: Refusal; again?: (() => void) 
  * Draws an answer in each of its states. A value that may not be true any more is dimmed and dated: it answers a former question, a
  * later try failed, or the page has lost what it asks.
  */
-export function Answered<T>({
-  answer,
-  again,
-  children,
-}: {
-  answer: Answer<T>
-  again?: () => void
-  children: (value: Json<T>) => ComponentChildren
-}) {
+export function Answered<T>({ answer, again, children }: AnsweredProps<T>) {
   if (answer.state === 'loading')
     return (
       <p class="loading" role="status">
@@ -116,6 +116,12 @@ export function Answered<T>({
       {children(answer.value)}
     </div>
   )
+}
+
+type AnsweredProps<T> = {
+  answer: Answer<T>
+  again?: () => void
+  children: (value: Json<T>) => ComponentChildren
 }
 
 type DatedProps = { askedAtMs: number; error?: Refusal | undefined; again?: (() => void) | undefined }
@@ -135,12 +141,8 @@ function Dated({ askedAtMs, error, again }: DatedProps) {
 }
 
 /** A table whose rows scroll sideways where they do not fit. `numbers` names the columns that are right-aligned. */
-export function Table({
-  head,
-  numbers = [],
-  label,
-  children,
-}: WithChildren & { head: readonly string[]; numbers?: readonly string[]; label: string }) {
+export function Table({ head, numbers = [], label, empty, children }: TableProps) {
+  if (empty !== undefined && toChildArray(children).length === 0) return <Empty>{empty}</Empty>
   return (
     <section class="scroll" aria-label={`${label}: the rows`} tabIndex={0}>
       <table>
@@ -161,6 +163,14 @@ export function Table({
       </table>
     </section>
   )
+}
+
+type TableProps = WithChildren & {
+  head: readonly string[]
+  numbers?: readonly string[]
+  label: string
+  /** Shown in place of a table without rows. */
+  empty?: string
 }
 
 /** The command line that does the same, to copy. */

@@ -159,3 +159,15 @@ export function Waterfall({ parts, label }: { parts: readonly WaterfallStep[]; l
     </FittedSvg>
   )
 }
+
+/** Names with their values, each in large letters. */
+export const Figures = ({ facts }: { facts: ReadonlyArray<readonly [name: string, value: string]> }) => (
+  <dl class="figures">
+    {facts.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+)

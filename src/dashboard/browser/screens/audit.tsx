@@ -1,7 +1,7 @@
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { useAnswer } from '../../../web/browser/ask.ts'
-import { DraftInput } from '../../../web/browser/draft-input.tsx'
-import { Answered, Empty, Panel, Table, Text } from '../../../web/browser/parts.tsx'
+import { DraftInput, Select } from '../../../web/browser/inputs.tsx'
+import { Answered, Cell, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownInstant, shownZone } from '../../../web/browser/shown.ts'
 import type { AuditAnswer } from '../../routes/audit-routes.ts'
 import { followed } from '../dashboard-state.ts'
@@ -38,37 +38,31 @@ export function AuditScreen() {
           />
         </label>
       </div>
-      <Panel
-        title="Looks and actions"
-        aside={<span class="small quiet">kept for 400 days; times are {shownZone()}</span>}
-        flush
-      >
+      <Panel title="Looks and actions" note={`kept for 400 days; times are ${shownZone()}`} flush>
         <Answered answer={answer} again={again}>
-          {({ entries, nextBefore }) =>
-            entries.length === 0 ? (
-              <Empty>Nobody has looked at health values or acted, as far as this filter says.</Empty>
-            ) : (
-              <>
-                <Table head={['at', 'who', 'role', 'what', 'person', 'details']} label="Audit">
-                  {entries.map((entry) => (
-                    <tr key={entry.id}>
-                      <td class="time">{shownInstant(entry.at, 'seconds')}</td>
-                      <td>
-                        <Text max={64}>{entry.who}</Text>
-                      </td>
-                      <td>{entry.role}</td>
-                      <td class="time">{entry.action}</td>
-                      <td>{entry.profileId && <PersonLink profileId={entry.profileId} name={entry.name} />}</td>
-                      <td class="wide small">
-                        <Text max={160}>{detailsOf(entry.what)}</Text>
-                      </td>
-                    </tr>
-                  ))}
-                </Table>
-                <PageLinks before={query.get('before')} nextBefore={nextBefore} />
-              </>
-            )
-          }
+          {({ entries, nextBefore }) => (
+            <>
+              <Table
+                head={['at', 'who', 'role', 'what', 'person', 'details']}
+                label="Audit"
+                empty="Nobody has looked at health values or acted, as far as this filter says."
+              >
+                {entries.map((entry) => (
+                  <tr key={entry.id}>
+                    <td class="time">{shownInstant(entry.at, 'seconds')}</td>
+                    <Cell max={64}>{entry.who}</Cell>
+                    <td>{entry.role}</td>
+                    <td class="time">{entry.action}</td>
+                    <td>{entry.profileId && <PersonLink profileId={entry.profileId} name={entry.name} />}</td>
+                    <td class="wide small">
+                      <Text max={160}>{detailsOf(entry.what)}</Text>
+                    </td>
+                  </tr>
+                ))}
+              </Table>
+              <PageLinks before={query.get('before')} nextBefore={nextBefore} />
+            </>
+          )}
         </Answered>
       </Panel>
     </>
@@ -81,14 +75,11 @@ function Choice({ label, name, values }: { label: string; name: 'who' | 'action'
   return (
     <label>
       {label}{' '}
-      <select value={chosen} onChange={(event) => changeQuery({ [name]: event.currentTarget.value, before: '' })}>
-        <option value="">all</option>
-        {offered.map((value) => (
-          <option key={value} value={value}>
-            {value}
-          </option>
-        ))}
-      </select>
+      <Select
+        value={chosen}
+        options={[['', 'all'], ...offered]}
+        choose={(value) => changeQuery({ [name]: value, before: '' })}
+      />
     </label>
   )
 }

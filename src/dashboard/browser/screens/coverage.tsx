@@ -2,8 +2,8 @@ import { type Signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { recoveries, visitChanges } from '../../../web/browser/ask.ts'
-import { DraftInput } from '../../../web/browser/draft-input.tsx'
-import { Failed, Panel, Table } from '../../../web/browser/parts.tsx'
+import { DraftInput, Select } from '../../../web/browser/inputs.tsx'
+import { Empty, Failed, Panel, Table } from '../../../web/browser/parts.tsx'
 import { shownNumber, shownPeople, shownShare } from '../../../web/browser/shown.ts'
 import { CoverageCanvas, shownState } from '../coverage-canvas.tsx'
 import { followed, live } from '../dashboard-state.ts'
@@ -11,9 +11,13 @@ import { DayAnswer } from '../day-answer.tsx'
 import type { Area } from '../map-canvas.ts'
 import { openMapRows } from '../map-rows.ts'
 import { MarkedArea } from '../marked-area.tsx'
-import { NobodyShown } from './people.tsx'
+import { nobodyShown } from './people.tsx'
 
 const zooms = ['1', '7', '28', '90', '365']
+const orders = [
+  ['worst', 'worst first'],
+  ['added', 'as added'],
+] as const
 const states = [
   ['data', 'data'],
   ['data_refused', shownState('data', 'refused')],
@@ -73,7 +77,7 @@ function CoverageOf({ stream }: { stream: string }) {
         {error ? (
           <Failed error={error} again={rows.retry} />
         ) : rows.summary.value?.total === 0 ? (
-          <NobodyShown isAsked={asked.search !== '' || asked.only !== undefined} />
+          <Empty>{nobodyShown(asked.search !== '' || asked.only !== undefined)}</Empty>
         ) : (
           <CoverageCanvas rows={rows} days={days} lastDay={lastDay} area={area} topRow={topRow} opened={opened} />
         )}
@@ -212,11 +216,11 @@ function Controls({ stream, days, lastDay, counts }: ControlsProps) {
     <div class="row">
       <label>
         Stream
-        <select value={stream} onChange={(event) => changeQuery({ stream: event.currentTarget.value, person: '' })}>
-          {(live.value?.streamNames ?? [stream]).map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
+        <Select
+          value={stream}
+          options={live.value?.streamNames ?? [stream]}
+          choose={(name) => changeQuery({ stream: name, person: '' })}
+        />
       </label>
       <span class="segments">
         {zooms.map((zoom) => (
@@ -237,13 +241,7 @@ function Controls({ stream, days, lastDay, counts }: ControlsProps) {
       <TroubleChips counts={counts} />
       <label>
         Order
-        <select
-          value={query.get('sort') ?? 'worst'}
-          onChange={(event) => changeQuery({ sort: event.currentTarget.value })}
-        >
-          <option value="worst">worst first</option>
-          <option value="added">as added</option>
-        </select>
+        <Select value={query.get('sort') ?? 'worst'} options={orders} choose={(sort) => changeQuery({ sort })} />
       </label>
       <label>
         Search

@@ -50,7 +50,7 @@ function Groups({ page, again }: { page: Json<FailureGroupsAnswer>; again: () =>
   const { groups, causes, nextBefore } = page
   const head = ['count', 'of', 'reason, and what to do', 'since, and last', 'next try', '']
   return (
-    <Panel title="By cause" aside={<span class="small quiet">{shownCount(causes, 'cause')}</span>} flush>
+    <Panel title="By cause" note={shownCount(causes, 'cause')} flush>
       <Table head={head} numbers={['count']} label="Failures by cause">
         {groups.map((group) => (
           <tr key={group.cause}>
@@ -224,35 +224,32 @@ function FailuresOf({ cause, count = 0, again: againAll }: FailuresOfProps) {
       flush
     >
       <Answered answer={answer} again={again}>
-        {({ failures, nextBefore }) =>
-          failures.length === 0 ? (
-            <Empty>None any more.</Empty>
-          ) : (
-            <>
-              <Table
-                head={['', 'person', 'of', 'from', 'to', 'tries', 'last', 'next try']}
-                numbers={['tries']}
-                label="People"
-              >
-                {failures.map((failure) => (
-                  <tr key={failure.id}>
-                    <td>{mayAct.value && <SelectRow selection={selection} id={failure.id} label={failure.id} />}</td>
-                    <td>
-                      <PersonLink profileId={failure.profileId} name={failure.name} />
-                    </td>
-                    <td>{failure.subject}</td>
-                    <td class="time">{shownInstant(failure.startAt)}</td>
-                    <td class="time">{shownInstant(failure.endAt)}</td>
-                    <td class="number">{failure.attempts}</td>
-                    <td class="time">{shownAge(failure.lastAt, nowMs.value)}</td>
-                    <td class="time">{nextTryWords(failure)}</td>
-                  </tr>
-                ))}
-              </Table>
-              <PageLinks before={before} nextBefore={nextBefore} />
-            </>
-          )
-        }
+        {({ failures, nextBefore }) => (
+          <>
+            <Table
+              head={['', 'person', 'of', 'from', 'to', 'tries', 'last', 'next try']}
+              numbers={['tries']}
+              label="People"
+              empty="None any more."
+            >
+              {failures.map((failure) => (
+                <tr key={failure.id}>
+                  <td>{mayAct.value && <SelectRow selection={selection} id={failure.id} label={failure.id} />}</td>
+                  <td>
+                    <PersonLink profileId={failure.profileId} name={failure.name} />
+                  </td>
+                  <td>{failure.subject}</td>
+                  <td class="time">{shownInstant(failure.startAt)}</td>
+                  <td class="time">{shownInstant(failure.endAt)}</td>
+                  <td class="number">{failure.attempts}</td>
+                  <td class="time">{shownAge(failure.lastAt, nowMs.value)}</td>
+                  <td class="time">{nextTryWords(failure)}</td>
+                </tr>
+              ))}
+            </Table>
+            <PageLinks before={before} nextBefore={nextBefore} />
+          </>
+        )}
       </Answered>
     </Panel>
   )

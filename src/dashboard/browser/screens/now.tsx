@@ -109,10 +109,13 @@ function UnderWay({ now }: WithNow) {
     <Panel title={running.length > 0 ? 'Under way' : 'Latest runs'} aside={<Link to="/runs">All runs</Link>} flush>
       {now.runs === null ? (
         <Counting />
-      ) : shown.length === 0 ? (
-        <Empty>No run yet. The next tick starts one; at once: vitalsync sync</Empty>
       ) : (
-        <Table head={['run', 'begun', 'done', 'failed', 'took']} numbers={['done', 'failed', 'took']} label="Runs">
+        <Table
+          head={['run', 'begun', 'done', 'failed', 'took']}
+          numbers={['done', 'failed', 'took']}
+          label="Runs"
+          empty="No run yet. The next tick starts one; at once: vitalsync sync"
+        >
           {shown.map((run) => (
             <tr key={run.id}>
               <td>
@@ -183,20 +186,15 @@ function Retrying({ now }: WithNow) {
 function Streams({ now }: WithNow) {
   const { streams } = now
   return (
-    <Panel
-      title="Streams"
-      aside={<span class="small quiet">{streams ? `counted ${shownAge(streams.askedAt, nowMs.value)}` : ''}</span>}
-      flush
-    >
+    <Panel title="Streams" note={streams && `counted ${shownAge(streams.askedAt, nowMs.value)}`} flush>
       {!streams ? (
         <Counting />
-      ) : streams.value.length === 0 ? (
-        <Empty>Nobody is known yet: vitalsync profiles discover takes in all that upstream knows.</Empty>
       ) : (
         <Table
           head={['stream', 'read', '', 'settled', 'newest reading', 'settled up to', 'never read']}
           numbers={['read', 'settled', 'never read']}
           label="Streams"
+          empty="Nobody is known yet: vitalsync profiles discover takes in all that upstream knows."
         >
           {streams.value.map((stream) => (
             <StreamRow key={stream.stream} stream={stream} />

@@ -1,6 +1,6 @@
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { useAnswer } from '../../../web/browser/ask.ts'
-import { Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import { Answered, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import type { PeopleAnswer } from '../../routes/person-routes.ts'
 import { followedCounts, session } from '../dashboard-state.ts'
 
@@ -22,31 +22,27 @@ export function PeopleScreen() {
       </label>
       <Panel
         title={search === '' ? 'The first by name' : 'Found'}
-        aside={<span class="small quiet">at most twenty: a longer beginning finds the others</span>}
+        note="at most twenty: a longer beginning finds the others"
         flush
       >
         <Answered answer={answer} again={again}>
-          {(people) =>
-            people.length === 0 ? (
-              <NobodyShown isAsked={search !== ''} />
-            ) : (
-              <Table head={['person', 'our id', 'state']} label="People">
-                {people.map(({ profileId, name, state }) => (
-                  <tr key={profileId}>
-                    <td>
-                      <Link to={`/people/${profileId}`}>
-                        <Text max={100}>{name}</Text>
-                      </Link>
-                    </td>
-                    <td>{profileId}</td>
-                    <td>
-                      <Tag>{state}</Tag>
-                    </td>
-                  </tr>
-                ))}
-              </Table>
-            )
-          }
+          {(people) => (
+            <Table head={['person', 'our id', 'state']} label="People" empty={nobodyShown(search !== '')}>
+              {people.map(({ profileId, name, state }) => (
+                <tr key={profileId}>
+                  <td>
+                    <Link to={`/people/${profileId}`}>
+                      <Text max={100}>{name}</Text>
+                    </Link>
+                  </td>
+                  <td>{profileId}</td>
+                  <td>
+                    <Tag>{state}</Tag>
+                  </td>
+                </tr>
+              ))}
+            </Table>
+          )}
         </Answered>
       </Panel>
     </>
@@ -54,12 +50,9 @@ export function PeopleScreen() {
 }
 
 /** Why a list of people is empty: none is known, or none fits the question. */
-export const NobodyShown = ({ isAsked }: { isAsked: boolean }) => (
-  <Empty>
-    {isAsked
-      ? session.value.masked
-        ? 'Nobody has this id of ours, and names that are masked cannot be searched.'
-        : 'Nobody fits. Names are compared letter by letter, from their beginning.'
-      : 'Nobody is known yet: vitalsync profiles discover takes in all that upstream knows.'}
-  </Empty>
-)
+export function nobodyShown(isAsked: boolean): string {
+  if (!isAsked) return 'Nobody is known yet: vitalsync profiles discover takes in all that upstream knows.'
+  return session.value.masked
+    ? 'Nobody has this id of ours, and names that are masked cannot be searched.'
+    : 'Nobody fits. Names are compared letter by letter, from their beginning.'
+}

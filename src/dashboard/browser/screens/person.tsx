@@ -3,8 +3,20 @@ import { shellWord } from '../../../base/text/readable.ts'
 import { address, changeQuery, goTo } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
-import { Action, Answered, Empty, Link, Panel, stepOnArrow, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import {
+  Action,
+  Answered,
+  Cell,
+  Empty,
+  Link,
+  Panel,
+  stepOnArrow,
+  Table,
+  Tag,
+  Text,
+} from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber, weekdayOf } from '../../../web/browser/shown.ts'
+import { Figures } from '../../../web/browser/small-charts.tsx'
 import type { PersonAnswer } from '../../routes/person-routes.ts'
 import { shownState } from '../coverage-canvas.tsx'
 import { followed, live, mayAct, session } from '../dashboard-state.ts'
@@ -80,14 +92,7 @@ function Facts({ person }: WithPerson) {
   ] as const
   return (
     <Panel title="At a glance">
-      <dl class="figures">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Figures facts={facts} />
     </Panel>
   )
 }
@@ -96,7 +101,7 @@ function Days({ person }: WithPerson) {
   const chosen = address.value.query.get('date')
   const [first, last] = [person.days[0]?.days[0], person.days[0]?.days.at(-1)]
   return (
-    <Panel title="The last sixty days" aside={<span class="small quiet">click a day for the reason</span>}>
+    <Panel title="The last sixty days" note="click a day for the reason">
       {person.days.length === 0 && <Empty>No day is wanted yet.</Empty>}
       <div class="strips">
         {person.days.map(({ stream, days }) => (
@@ -136,23 +141,23 @@ function Days({ person }: WithPerson) {
 function Gaps({ person }: WithPerson) {
   const { gaps, gapsCount } = person
   return (
-    <Panel title="Gaps" aside={<span class="small quiet">{shownCount(gapsCount, 'gap')}</span>} flush>
-      {gaps.length === 0 ? (
-        <Empty>No gaps: everything that is wanted was read and has settled.</Empty>
-      ) : (
-        <Table head={['stream', 'from', 'to', 'reason']} label="Gaps">
-          {gaps.map((gap) => (
-            <tr key={`${gap.stream} ${gap.startMs}`}>
-              <td>{gap.stream}</td>
-              <td class="time">{shownInstant(gap.fromAt)}</td>
-              <td class="time">{shownInstant(gap.toAt)}</td>
-              <td class="wide">
-                {gap.reason} {gap.detail && <Text max={120}>{gap.detail}</Text>}
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+    <Panel title="Gaps" note={shownCount(gapsCount, 'gap')} flush>
+      <Table
+        head={['stream', 'from', 'to', 'reason']}
+        label="Gaps"
+        empty="No gaps: everything that is wanted was read and has settled."
+      >
+        {gaps.map((gap) => (
+          <tr key={`${gap.stream} ${gap.startMs}`}>
+            <td>{gap.stream}</td>
+            <td class="time">{shownInstant(gap.fromAt)}</td>
+            <td class="time">{shownInstant(gap.toAt)}</td>
+            <td class="wide">
+              {gap.reason} {gap.detail && <Text max={120}>{gap.detail}</Text>}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </Panel>
   )
 }
@@ -179,26 +184,20 @@ function Streams({ person }: WithPerson) {
 function Devices({ person: { devices } }: WithPerson) {
   return (
     <Panel title="Devices" flush>
-      {devices.length === 0 ? (
-        <Empty>Upstream has told of none.</Empty>
-      ) : (
-        <Table head={['device', 'system', 'time zone', 'last read']} label="Devices of the person">
-          {devices.map(({ type, model, system, systemVersion, timeZone, readAt }) => (
-            <tr key={`${type} ${model}`}>
-              <td>
-                <Text max={60}>{[type, model].filter(Boolean).join(' ') || 'unnamed'}</Text>
-              </td>
-              <td>
-                <Text max={60}>{[system, systemVersion].filter(Boolean).join(' ')}</Text>
-              </td>
-              <td>
-                <Text max={40}>{timeZone ?? ''}</Text>
-              </td>
-              <td class="time">{shownAge(readAt, nowMs.value)}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <Table
+        head={['device', 'system', 'time zone', 'last read']}
+        label="Devices of the person"
+        empty="Upstream has told of none."
+      >
+        {devices.map(({ type, model, system, systemVersion, timeZone, readAt }) => (
+          <tr key={`${type} ${model}`}>
+            <Cell max={60}>{[type, model].filter(Boolean).join(' ') || 'unnamed'}</Cell>
+            <Cell max={60}>{[system, systemVersion].filter(Boolean).join(' ')}</Cell>
+            <Cell max={40}>{timeZone ?? ''}</Cell>
+            <td class="time">{shownAge(readAt, nowMs.value)}</td>
+          </tr>
+        ))}
+      </Table>
     </Panel>
   )
 }

@@ -79,7 +79,7 @@ export function QuestionsScreen() {
             )}
           </Answered>
         </Panel>
-        <Panel title="Question" aside={<span class="small quiet">read only · 1,000 rows · 20 seconds</span>}>
+        <Panel title="Question" note="read only · 1,000 rows · 20 seconds">
           <div class="stack">
             <textarea
               aria-label="SQL"

@@ -1,5 +1,6 @@
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
+import { Select } from '../../../web/browser/inputs.tsx'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import {
@@ -11,6 +12,7 @@ import {
   shownSpan,
   shownZone,
 } from '../../../web/browser/shown.ts'
+import { Figures } from '../../../web/browser/small-charts.tsx'
 import type { RunAnswer, RunsAnswer } from '../../routes/run-routes.ts'
 import { followed, type LiveNow, live, mayAct } from '../dashboard-state.ts'
 import { PersonLink, RunLink } from '../links.tsx'
@@ -21,7 +23,7 @@ type RunRow = Json<RunsAnswer>[number]
 const tookMsOf = ({ startedAt, endedAt }: Pick<RunRow, 'startedAt' | 'endedAt'>) =>
   (endedAt ? Date.parse(endedAt) : nowMs.value) - Date.parse(startedAt)
 
-const kinds = ['', 'nightly', 'sweep', 'sync', 'backfill', 'sentinel'] as const
+const kinds = [['', 'all'], 'nightly', 'sweep', 'sync', 'backfill', 'sentinel'] as const
 
 /** Slots and commands on a line of time, each beside the fourteen of its kind before it. */
 export function RunsScreen({ params: { id } }: { params: Readonly<Record<string, string>> }) {
@@ -35,13 +37,7 @@ export function RunsScreen({ params: { id } }: { params: Readonly<Record<string,
       {id && <RunOf key={id} runId={id} againAll={again} />}
       <label>
         Kind
-        <select value={kind} onChange={(event) => changeQuery({ kind: event.currentTarget.value })}>
-          {kinds.map((kind) => (
-            <option key={kind} value={kind}>
-              {kind || 'all'}
-            </option>
-          ))}
-        </select>
+        <Select value={kind} options={kinds} choose={(chosen) => changeQuery({ kind: chosen })} />
       </label>
       <Answered answer={answer} again={again}>
         {(runs) =>
@@ -51,10 +47,7 @@ export function RunsScreen({ params: { id } }: { params: Readonly<Record<string,
             </Panel>
           ) : (
             <>
-              <Panel
-                title="Slots and commands"
-                aside={<span class="small quiet">{shownZone()}; a bar leads to its run</span>}
-              >
+              <Panel title="Slots and commands" note={`${shownZone()}; a bar leads to its run`}>
                 <RunTimeline runs={runs} nowMs={nowMs.value} />
               </Panel>
               <Runs runs={runs} />
@@ -106,14 +99,7 @@ function RunOf({ runId, againAll }: { runId: string; againAll: () => void }) {
       {(run) => (
         <Panel title={`${run.kind} ${run.id}`} aside={mayAct.value && <RunActions run={run} after={after} />}>
           <div class="stack">
-            <dl class="figures">
-              {factsOf(run).map(([name, value]) => (
-                <div key={name}>
-                  <dt>{name}</dt>
-                  <dd>{value}</dd>
-                </div>
-              ))}
-            </dl>
+            <Figures facts={factsOf(run)} />
             {run.state === 'running' && <RunStages run={run} tookMs={tookMsOf(run)} />}
             <BesideFormer run={run} tookMs={tookMsOf(run)} />
             <Failing run={run} />

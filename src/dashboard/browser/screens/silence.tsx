@@ -3,8 +3,9 @@ import { silenceStates } from '../../../pipeline/ledger/silence.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { DayChart } from '../../../web/browser/charts.tsx'
+import { Select } from '../../../web/browser/inputs.tsx'
 import { nowMs } from '../../../web/browser/live-state.ts'
-import { Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import { Answered, Cell, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownInstant, shownNumber, shownShare, shownSpan } from '../../../web/browser/shown.ts'
 import type { AdherenceAnswer, SilenceGroupsAnswer, SilentAnswer } from '../../routes/silence-routes.ts'
 import { followed } from '../dashboard-state.ts'
@@ -22,40 +23,29 @@ export function SilenceScreen() {
       <h1 class="head">Silence</h1>
       <label>
         State
-        <select value={state} onChange={(event) => changeQuery({ state: event.currentTarget.value })}>
-          <option value="">any</option>
-          {silenceStates.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+        <Select
+          value={state}
+          options={[['', 'any'], ...silenceStates]}
+          choose={(chosen) => changeQuery({ state: chosen })}
+        />
       </label>
-      <Panel
-        title="The most unusual first"
-        aside={<span class="small quiet">judged once an hour; vitalsync profiles silent</span>}
-        flush
-      >
+      <Panel title="The most unusual first" note="judged once an hour; vitalsync profiles silent" flush>
         <Answered answer={answer} again={again}>
-          {({ people, more }) =>
-            people.length === 0 ? (
-              <Empty>Nobody has gone silent: everybody is heard of as often as usual.</Empty>
-            ) : (
-              <>
-                <Table head={head} numbers={['unusual']} label="Silent people">
-                  {people.map((person) => (
-                    <SilentRow key={`${person.profileId} ${person.kind}`} person={person} />
-                  ))}
-                </Table>
-                {more && <p class="quiet">The first hundred: vitalsync profiles silent --csv has all.</p>}
-              </>
-            )
-          }
+          {({ people, more }) => (
+            <>
+              <Table head={head} numbers={['unusual']} label="Silent people" empty={NOBODY_SILENT}>
+                {people.map((person) => (
+                  <SilentRow key={`${person.profileId} ${person.kind}`} person={person} />
+                ))}
+              </Table>
+              {more && <p class="quiet">The first hundred: vitalsync profiles silent --csv has all.</p>}
+            </>
+          )}
         </Answered>
       </Panel>
-      <Panel title="Together" aside={<span class="small quiet">people who have stopped sending</span>} flush>
+      <Panel title="Together" note="people who have stopped sending" flush>
         <Answered answer={groups.answer} again={groups.again}>
-          {(found) => (found.length === 0 ? <Empty>No group has silent people.</Empty> : <Groups groups={found} />)}
+          {(found) => <Groups groups={found} />}
         </Answered>
       </Panel>
       <ValidDays />
@@ -63,6 +53,7 @@ export function SilenceScreen() {
   )
 }
 
+const NOBODY_SILENT = 'Nobody has gone silent: everybody is heard of as often as usual.'
 const head = ['person', 'what', 'silent for', 'usually', 'unusual', 'last', 'came last']
 
 const shownHours = (hours: number | null) => (hours === null ? 'no habit' : shownSpan(hours * HOUR))
@@ -86,13 +77,16 @@ const SilentRow = ({ person }: { person: Silent }) => (
 )
 
 const Groups = ({ groups }: { groups: Json<SilenceGroupsAnswer> }) => (
-  <Table head={['by', 'group', 'silent', 'of', 'share', 'since']} numbers={['silent', 'of', 'share']} label="Groups">
+  <Table
+    head={['by', 'group', 'silent', 'of', 'share', 'since']}
+    numbers={['silent', 'of', 'share']}
+    label="Groups"
+    empty="No group has silent people."
+  >
     {groups.map(({ by, name, silent, people, since }) => (
       <tr key={`${by} ${name}`}>
         <td>{by}</td>
-        <td>
-          <Text max={100}>{name}</Text>
-        </td>
+        <Cell max={100}>{name}</Cell>
         <td class="number">{shownNumber(silent)}</td>
         <td class="number">{shownNumber(people)}</td>
         <td class="number">{shownShare(silent / people)}</td>
@@ -107,22 +101,13 @@ function ValidDays() {
   const measure = address.value.query.get('measure') ?? 'activity'
   const { answer, again } = useAnswer<AdherenceAnswer>('adherence', { measure })
   return (
-    <Panel
-      title="Valid days by cohort"
-      aside={<span class="small quiet">per cent of each week; warehouse.adherence</span>}
-    >
+    <Panel title="Valid days by cohort" note="per cent of each week; warehouse.adherence">
       <Answered answer={answer} again={again}>
         {({ measures, weeks, cohorts, isTooLarge }) => (
           <>
             <label>
               Measure
-              <select value={measure} onChange={(event) => changeQuery({ measure: event.currentTarget.value })}>
-                {measures.map((name) => (
-                  <option key={name} value={name}>
-                    {name}
-                  </option>
-                ))}
-              </select>
+              <Select value={measure} options={measures} choose={(chosen) => changeQuery({ measure: chosen })} />
             </label>
             {cohorts.length === 0 ? (
               <Empty>{isTooLarge ? 'The cohorts are too large for a page.' : 'Nobody is in a cohort.'}</Empty>

@@ -13,7 +13,7 @@ import { consoleSession, mayChange } from './console-state.ts'
 export function CallerInputs({ operation: { caller, callerWords, path, name } }: { operation: ShownOperation }) {
   const needsPerson = caller === 'profile' || path.includes('{externalId}') || name === 'profileToken'
   return (
-    <Panel title="Who asks" aside={<span class="quiet small">{callerWords}</span>}>
+    <Panel title="Who asks" note={callerWords}>
       <div class="inputs">
         {(caller === 'account' || caller === 'profile' || name === 'accountToken') && <KeyInput />}
         {caller === 'app' && <AppKeyInputs />}

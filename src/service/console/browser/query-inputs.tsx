@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { Select } from '../../../web/browser/inputs.tsx'
 import { Panel } from '../../../web/browser/parts.tsx'
 import { type Filled, isSecret, type Parameter, type ShownOperation } from './compose.ts'
 import { FieldsTable } from './console-parts.tsx'
@@ -96,10 +97,7 @@ export function BodyInputs({ operation, filled, fill }: InputsProps) {
   const isShown = useSignal(false)
   if (!body) return null
   return (
-    <Panel
-      title={body.required ? 'Body' : 'Body, which may be absent'}
-      aside={<span class="quiet small">{body.inputs ? '' : body.shape}</span>}
-    >
+    <Panel title={body.required ? 'Body' : 'Body, which may be absent'} note={body.inputs ? '' : body.shape}>
       {body.inputs ? (
         <div class="inputs">
           {body.inputs.map((input) => (
@@ -149,14 +147,7 @@ function BodyInput({
     return (
       <label class="block" title={note}>
         {title}
-        <select value={text} onChange={onInput}>
-          <option value="">absent</option>
-          {options.map((option) => (
-            <option key={option} value={option}>
-              {option}
-            </option>
-          ))}
-        </select>
+        <Select value={text} options={[['', 'absent'], ...options]} choose={(option) => fill(`body.${name}`, option)} />
       </label>
     )
   if (isSecret(name))

@@ -207,7 +207,7 @@ function Ring({ value, label }: { value: number; label: string }) {
 function RequestsOfApp() {
   const requests = demoRequests.value
   return (
-    <Panel title="Sent by the app" aside={<span class="small quiet">the newest first</span>}>
+    <Panel title="Sent by the app" note="the newest first">
       {requests.length === 0 ? (
         <Empty>Nothing yet. An app registers with AppId and AppSecret, then lives by the tokens of its person.</Empty>
       ) : (

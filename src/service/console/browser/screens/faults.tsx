@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { shellQuoted } from '../../../../base/text/readable.ts'
 import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
-import { Action, Answered, Empty, Panel, Table, Tag, Text } from '../../../../web/browser/parts.tsx'
+import { Action, Answered, Cell, Empty, Panel, Table, Tag } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownShare } from '../../../../web/browser/shown.ts'
 import type { CastAnswer } from '../../routes/sandbox-routes.ts'
 import { into } from '../console-parts.tsx'
@@ -86,9 +86,7 @@ function Active({ rules }: { rules: readonly Rule[] | undefined }) {
               {rule.timesMax === undefined ? '' : ` of ${rule.timesMax}`}
             </td>
             <td>{rule.operations?.join(', ') ?? 'all'}</td>
-            <td>
-              <Text max={80}>{rule.profiles?.join(', ') ?? 'everybody'}</Text>
-            </td>
+            <Cell max={80}>{rule.profiles?.join(', ') ?? 'everybody'}</Cell>
             <td class="actions">{mayChange.value && <SwitchOff rule={rule} />}</td>
           </tr>
         ))}
@@ -179,14 +177,8 @@ function JournalPanel({ sandbox }: { sandbox: LiveSandbox | undefined }) {
   return (
     <Panel
       title="Journal"
-      aside={
-        <span class="row">
-          <span class="small quiet">
-            {sandbox ? `${shownCount(sandbox.requests, 'request')}, the newest first` : ''}
-          </span>
-          {mayChange.value && <Action label="Clear" command={controlCurl('DELETE', '/journal')} run={clear} />}
-        </span>
-      }
+      note={sandbox && `${shownCount(sandbox.requests, 'request')}, the newest first`}
+      aside={mayChange.value && <Action label="Clear" command={controlCurl('DELETE', '/journal')} run={clear} />}
       flush
     >
       {sandbox && sandbox.newest.length === 0 ? (
@@ -198,9 +190,7 @@ function JournalPanel({ sandbox }: { sandbox: LiveSandbox | undefined }) {
               <tr key={`${entry.at} ${place}`} class={entry.faults.length > 0 ? 'struck' : ''}>
                 <td class="time">{entry.at.slice(11, 19)}</td>
                 <td>{entry.operation}</td>
-                <td>
-                  <Text max={50}>{entry.profile ?? ''}</Text>
-                </td>
+                <Cell max={50}>{entry.profile ?? ''}</Cell>
                 <td>
                   <Tag tone={toneOf(entry.outcome)}>{entry.outcome}</Tag>{' '}
                   {entry.faults.map((fault) => (

@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { shellWord } from '../../../../base/text/readable.ts'
 import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
-import { Action, Answered, Command, Empty, Panel, Table, Tag, Text } from '../../../../web/browser/parts.tsx'
+import { Select } from '../../../../web/browser/inputs.tsx'
+import { Action, Answered, Cell, Command, Panel, Table, Tag } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownInstant, shownText } from '../../../../web/browser/shown.ts'
 import type { KeysAnswer } from '../../routes/key-routes.ts'
 import { appKey, keepSecret } from '../callers.ts'
@@ -20,16 +21,16 @@ export function KeysScreen() {
       {mayChange.value && <NewKey again={again} accounts={answer.state === 'here' ? accountsOf(answer.value) : []} />}
       <Answered answer={answer} again={again}>
         {(keys) => (
-          <Panel title="Keys" aside={<span class="small quiet">{shownCount(keys.length, 'key')}</span>} flush>
-            {keys.length === 0 ? (
-              <Empty>There is no key yet: nobody can sign in. Make the first one above.</Empty>
-            ) : (
-              <Table head={['id', 'kind', 'account', 'label', 'made', 'state', '']} label="Keys">
-                {keys.map((key) => (
-                  <KeyRow key={key.publicId} shown={key} again={again} />
-                ))}
-              </Table>
-            )}
+          <Panel title="Keys" note={shownCount(keys.length, 'key')} flush>
+            <Table
+              head={['id', 'kind', 'account', 'label', 'made', 'state', '']}
+              label="Keys"
+              empty="There is no key yet: nobody can sign in. Make the first one above."
+            >
+              {keys.map((key) => (
+                <KeyRow key={key.publicId} shown={key} again={again} />
+              ))}
+            </Table>
           </Panel>
         )}
       </Answered>
@@ -45,12 +46,8 @@ function KeyRow({ shown: key, again }: { shown: Key; again: () => void }) {
     <tr>
       <td class="mono">{shownText(key.publicId, 60)}</td>
       <td>{key.kind}</td>
-      <td>
-        <Text max={60}>{key.account}</Text>
-      </td>
-      <td>
-        <Text max={80}>{key.label}</Text>
-      </td>
+      <Cell max={60}>{key.account}</Cell>
+      <Cell max={80}>{key.label}</Cell>
       <td class="time">{shownInstant(key.createdAt)}</td>
       <td class="time">
         {isRevoked ? <Tag>revoked {shownInstant(key.revokedAt)}</Tag> : <Tag tone="well">in use</Tag>}
@@ -81,6 +78,11 @@ function Revoke({ shown: { publicId, account }, again }: { shown: Key; again: ()
     />
   )
 }
+
+const keyKinds = [
+  ['client', 'client: for a server'],
+  ['app', 'app: registers people only'],
+] as const
 
 function NewKey({ again, accounts }: { again: () => void; accounts: readonly string[] }) {
   const account = useSignal('')
@@ -113,15 +115,13 @@ function NewKey({ again, accounts }: { again: () => void; accounts: readonly str
         </label>
         <label>
           Kind
-          <select
+          <Select
             value={kind.value}
-            onChange={(event) => {
-              kind.value = event.currentTarget.value === 'app' ? 'app' : 'client'
+            options={keyKinds}
+            choose={(chosen) => {
+              kind.value = chosen === 'app' ? 'app' : 'client'
             }}
-          >
-            <option value="client">client: for a server</option>
-            <option value="app">app: registers people only</option>
-          </select>
+          />
         </label>
         <label>
           Label

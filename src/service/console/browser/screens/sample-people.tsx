@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { goTo } from '../../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
-import { Action, Answered, Empty, Panel, Table, Text } from '../../../../web/browser/parts.tsx'
+import { Action, Answered, Cell, Panel, Table } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownInstant, shownNumber, shownSpan } from '../../../../web/browser/shown.ts'
 import type { CastAnswer } from '../../routes/sandbox-routes.ts'
 import { chosenKeyId, chosenPerson, forgetTokens } from '../callers.ts'
@@ -33,10 +33,7 @@ export function SamplePeopleScreen() {
       <Answered answer={answer} again={again}>
         {({ kinds, people }) => (
           <>
-            <Panel
-              title="Make people"
-              aside={<span class="small quiet">as many days of data as the others, derived in the background</span>}
-            >
+            <Panel title="Make people" note="as many days of data as the others, derived in the background">
               <ul class="kinds">
                 {kinds.map((kind) => (
                   <KindCard
@@ -116,32 +113,30 @@ function PeopleTable({ people }: { people: Cast['people'] }) {
       }
       flush
     >
-      {found.length === 0 ? (
-        <Empty>{people.length === 0 ? 'There is nobody yet: make people above.' : 'Nobody is called so.'}</Empty>
-      ) : (
-        <Table head={['externalId', 'kind', '']} label="People">
-          {found.slice(0, SHOWN_MAX).map(({ externalId, kind }) => (
-            <tr key={externalId}>
-              <td>
-                <Text max={100}>{externalId}</Text>
-              </td>
-              <td>{kind}</td>
-              <td class="actions">
-                {mayChange.value && (
-                  <button
-                    type="button"
-                    class="plain"
-                    aria-label={`Ask about ${externalId}`}
-                    onClick={() => ask(externalId)}
-                  >
-                    Ask
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <Table
+        head={['externalId', 'kind', '']}
+        label="People"
+        empty={people.length === 0 ? 'There is nobody yet: make people above.' : 'Nobody is called so.'}
+      >
+        {found.slice(0, SHOWN_MAX).map(({ externalId, kind }) => (
+          <tr key={externalId}>
+            <Cell max={100}>{externalId}</Cell>
+            <td>{kind}</td>
+            <td class="actions">
+              {mayChange.value && (
+                <button
+                  type="button"
+                  class="plain"
+                  aria-label={`Ask about ${externalId}`}
+                  onClick={() => ask(externalId)}
+                >
+                  Ask
+                </button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
       {found.length > SHOWN_MAX && (
         <p class="about quiet">{shownCount(found.length - SHOWN_MAX, 'further person')}: search for them.</p>
       )}
@@ -174,14 +169,11 @@ function ClockPanel() {
   return (
     <Panel
       title="Clock"
-      aside={
-        <span class="small quiet">
-          {sandbox && sandbox.daysToDerive > 0
-            ? `${shownCount(sandbox.daysToDerive, 'day')} to be derived`
-            : sandbox
-              ? 'everything is derived'
-              : ''}
-        </span>
+      note={
+        sandbox &&
+        (sandbox.daysToDerive > 0
+          ? `${shownCount(sandbox.daysToDerive, 'day')} to be derived`
+          : 'everything is derived')
       }
     >
       <div class="row">

@@ -25,3 +25,24 @@ export function DraftInput({ type, value, onCommit, placeholder, label }: DraftI
   }
   return type === 'date' ? <input type="date" {...attributes} /> : <input type="search" {...attributes} />
 }
+
+/** A choice of one. An option is a word, or a value with the words that are shown for it. */
+export const Select = ({ value, options, choose, label }: SelectProps) => (
+  <select value={value} aria-label={label} onChange={(event) => choose(event.currentTarget.value)}>
+    {options.map((option) => {
+      const [name, shown] = typeof option === 'string' ? [option, option] : option
+      return (
+        <option key={name} value={name}>
+          {shown}
+        </option>
+      )
+    })}
+  </select>
+)
+
+type SelectProps = {
+  readonly value: string
+  readonly options: ReadonlyArray<string | readonly [value: string, shown: string]>
+  readonly choose: (value: string) => void
+  readonly label?: string
+}
