@@ -16,6 +16,7 @@ import { recoverRun } from '../pipeline/work/recover-run.ts'
 import type { Sandbox } from '../service/start-sandbox.ts'
 import { awaitDerivation } from './await-derivation.ts'
 import { type CommandContext, exitCodes } from './terminal/command-context.ts'
+import { printResult } from './terminal/print-result.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import type { OpenPipeline } from './with-pipeline.ts'
 
@@ -197,8 +198,7 @@ async function stopRun({ pipeline }: OpenPipeline, { id, kind }: Run, terminal: 
 
 /** Prints what a run did; the exit code says whether something failed or was left undone. */
 export function printRunSummary(command: 'sync' | 'backfill', terminal: Terminal, run: Run): number {
-  if (terminal.json) terminal.printJson(command, run)
-  else terminal.print(summaryLines(run, terminal).join('\n'))
+  printResult(terminal, [command, run], summaryLines(run, terminal))
   return run.state === 'done' && run.failed + run.refused === 0 ? exitCodes.done : exitCodes.failures
 }
 

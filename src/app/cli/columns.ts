@@ -1,6 +1,6 @@
-import { Argument, type Command } from 'commander'
+import { Argument } from 'commander'
 import type { AddedType } from '../../pipeline/warehouse/added-columns.ts'
-import { type CliProcess, choiceOption, examples, jsonOption, streamNames, wordsOf } from './options.ts'
+import { type CliProcess, choiceOption, jsonOption, streamNames, type Verb, wordsOf } from './options.ts'
 
 const columnTypes = wordsOf<AddedType>({
   text: true,
@@ -17,11 +17,11 @@ const columnTypes = wordsOf<AddedType>({
 const streamArgument = () => new Argument('<stream>', 'the stream').choices(streamNames)
 const LIST = 'vitalsync columns list'
 
-export function declareColumns(program: Command, cli: CliProcess): void {
+export function declareColumns(program: Verb, cli: CliProcess): void {
   const columns = program
     .command('columns')
     .description('columns that you add to a stream, made of what its records hold')
-    .addHelpText('after', examples("vitalsync columns add scores confidence '$.confidence' --type real", LIST))
+    .examples("vitalsync columns add scores confidence '$.confidence' --type real", LIST)
   columns
     .command('add')
     .description(
@@ -34,19 +34,19 @@ export function declareColumns(program: Command, cli: CliProcess): void {
       choiceOption('--type <type>', 'type of the column; what does not fit is null', columnTypes).default('text'),
     )
     .addOption(jsonOption('print the column as JSON'))
-    .addHelpText('after', examples("vitalsync columns add scores confidence '$.confidence' --type real"))
+    .examples("vitalsync columns add scores confidence '$.confidence' --type real")
     .action(async (stream: string, name: string, path: string, { json, type }: { json: boolean; type: AddedType }) => {
       const { runColumnsAdd } = await import('../commands/columns.ts')
-      cli.exit(await runColumnsAdd(cli.context({ json }), { stream, name, path, type }))
+      await runColumnsAdd(cli.context({ json }), { stream, name, path, type })
     })
   columns
     .command('list')
     .description('the added columns, how far each is filled, and how many records hold something that does not fit')
     .addOption(jsonOption('print one JSON object a line'))
-    .addHelpText('after', examples(LIST))
+    .examples(LIST)
     .action(async ({ json }: { json: boolean }) => {
       const { runColumnsList } = await import('../commands/columns.ts')
-      cli.exit(await runColumnsList(cli.context({ json })))
+      await runColumnsList(cli.context({ json }))
     })
   columns
     .command('drop')
@@ -54,9 +54,9 @@ export function declareColumns(program: Command, cli: CliProcess): void {
     .addArgument(streamArgument())
     .argument('<name>', 'name of the column')
     .addOption(jsonOption('print whether there was such a column, as JSON'))
-    .addHelpText('after', examples('vitalsync columns drop scores confidence'))
+    .examples('vitalsync columns drop scores confidence')
     .action(async (stream: string, name: string, { json }: { json: boolean }) => {
       const { runColumnsDrop } = await import('../commands/columns.ts')
-      cli.exit(await runColumnsDrop(cli.context({ json }), { stream, name }))
+      await runColumnsDrop(cli.context({ json }), { stream, name })
     })
 }

@@ -1,19 +1,18 @@
-import type { Command } from 'commander'
 import {
   type CliProcess,
   choiceOption,
-  examples,
   jsonOption,
   parseListNumber,
   requireIdsOrFilter,
   streamNames,
+  type Verb,
 } from './options.ts'
 
-export function declareDrift(program: Command, cli: CliProcess): void {
+export function declareDrift(program: Verb, cli: CliProcess): void {
   const drift = program
     .command('drift')
     .description('what upstream says that is not known: fields, types, words and units')
-    .addHelpText('after', examples('vitalsync drift list', 'vitalsync drift accept 3 4'))
+    .examples('vitalsync drift list', 'vitalsync drift accept 3 4')
   const streamOption = () => choiceOption('--stream <name>', 'only of this stream', streamNames)
   drift
     .command('list')
@@ -21,10 +20,10 @@ export function declareDrift(program: Command, cli: CliProcess): void {
     .option('--all', 'also what was accepted, and by whom', false)
     .addOption(streamOption())
     .addOption(jsonOption('print one JSON object a line'))
-    .addHelpText('after', examples('vitalsync drift list --stream scores'))
+    .examples('vitalsync drift list --stream scores')
     .action(async ({ json, all, stream }: { json: boolean; all: boolean; stream?: string }) => {
       const { runDriftList } = await import('../commands/drift.ts')
-      cli.exit(await runDriftList(cli.context({ json }), { all, stream }))
+      await runDriftList(cli.context({ json }), { all, stream })
     })
   drift
     .command('accept')
@@ -37,11 +36,11 @@ export function declareDrift(program: Command, cli: CliProcess): void {
     .addOption(streamOption())
     .option('--by <name>', 'who accepts it, for the audit; by default the user of this machine')
     .addOption(jsonOption('print how many, as JSON'))
-    .addHelpText('after', examples('vitalsync drift accept 3 4', 'vitalsync drift accept --stream biomarkers --by ada'))
+    .examples('vitalsync drift accept 3 4', 'vitalsync drift accept --stream biomarkers --by ada')
     .action(async (ids: string[] = [], { json, all, stream, by }: AcceptOptions) => {
       requireIdsOrFilter(ids, stream ?? all)
       const { runDriftAccept } = await import('../commands/drift.ts')
-      cli.exit(await runDriftAccept(cli.context({ json }), { ids: ids.length > 0 ? ids : undefined, stream, by }))
+      await runDriftAccept(cli.context({ json }), { ids: ids.length > 0 ? ids : undefined, stream, by })
     })
 }
 

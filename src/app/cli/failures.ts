@@ -1,12 +1,11 @@
-import type { Command } from 'commander'
 import { discardedFailures, dueNow } from '../../pipeline/ledger/retry.ts'
-import { type CliProcess, causeOption, examples, jsonOption, parsePositive, requireIdsOrFilter } from './options.ts'
+import { type CliProcess, causeOption, jsonOption, parsePositive, requireIdsOrFilter, type Verb } from './options.ts'
 
-export function declareFailures(program: Command, cli: CliProcess): void {
+export function declareFailures(program: Verb, cli: CliProcess): void {
   const failures = program
     .command('failures')
     .description('jobs that failed, and windows that upstream refused')
-    .addHelpText('after', examples('vitalsync failures list', 'vitalsync failures retry --all'))
+    .examples('vitalsync failures list', 'vitalsync failures retry --all')
   declareList(failures, cli)
   declareShow(failures, cli)
   declareRetry(failures, cli)
@@ -15,7 +14,7 @@ export function declareFailures(program: Command, cli: CliProcess): void {
 
 type FilterOptions = { profile?: string; reason?: string; cause?: string; json: boolean }
 
-function declareList(failures: Command, cli: CliProcess): void {
+function declareList(failures: Verb, cli: CliProcess): void {
   failures
     .command('list')
     .description('newest first, with their reasons')
@@ -24,49 +23,49 @@ function declareList(failures: Command, cli: CliProcess): void {
     .addOption(causeOption())
     .option('--limit <n>', 'how many', parsePositive, 100)
     .addOption(jsonOption('print one JSON object a line'))
-    .addHelpText('after', examples('vitalsync failures list --reason "status 400"'))
+    .examples('vitalsync failures list --reason "status 400"')
     .action(async ({ json, ...options }: FilterOptions & { limit: number }) => {
       const { listFailures } = await import('../commands/failures.ts')
-      cli.exit(await listFailures(cli.context({ json }), options))
+      await listFailures(cli.context({ json }), options)
     })
 }
 
-function declareShow(failures: Command, cli: CliProcess): void {
+function declareShow(failures: Verb, cli: CliProcess): void {
   failures
     .command('show <id>')
     .description('one failure, and what to do about it')
     .addOption(jsonOption('print it as JSON'))
-    .addHelpText('after', examples('vitalsync failures show job:42:sync-profile'))
+    .examples('vitalsync failures show job:42:sync-profile')
     .action(async (id: string, { json }: { json: boolean }) => {
       const { showFailure } = await import('../commands/failures.ts')
-      cli.exit(await showFailure(cli.context({ json }), { id }))
+      await showFailure(cli.context({ json }), { id })
     })
 }
 
 type ChoiceOptions = FilterOptions & { all?: boolean }
 
-function declareRetry(failures: Command, cli: CliProcess): void {
+function declareRetry(failures: Verb, cli: CliProcess): void {
   withChoice(failures, 'retry')
     .description(`make failures ${dueNow}`)
     .action(async (ids: string[], { json, ...options }: ChoiceOptions) => {
       const filter = filterOf(ids, options)
       const { retryFailures } = await import('../commands/failures.ts')
-      cli.exit(await retryFailures(cli.context({ json }), filter))
+      await retryFailures(cli.context({ json }), filter)
     })
 }
 
-function declareDiscard(failures: Command, cli: CliProcess): void {
+function declareDiscard(failures: Verb, cli: CliProcess): void {
   withChoice(failures, 'discard')
     .description(`forget failures; ${discardedFailures}`)
     .action(async (ids: string[], { json, ...options }: ChoiceOptions) => {
       const filter = filterOf(ids, options)
       const { discardFailures } = await import('../commands/failures.ts')
-      cli.exit(await discardFailures(cli.context({ json }), filter))
+      await discardFailures(cli.context({ json }), filter)
     })
 }
 
 /** Ids, or a filter, or all. */
-function withChoice(failures: Command, name: string): Command {
+function withChoice(failures: Verb, name: string): Verb {
   return failures
     .command(`${name} [id...]`)
     .option('--profile <externalId>', 'all of this profile')
@@ -74,10 +73,7 @@ function withChoice(failures: Command, name: string): Command {
     .addOption(causeOption())
     .option('--all', 'all failures')
     .addOption(jsonOption('print how many, as JSON'))
-    .addHelpText(
-      'after',
-      examples(`vitalsync failures ${name} job:42:sync-profile`, `vitalsync failures ${name} --all`),
-    )
+    .examples(`vitalsync failures ${name} job:42:sync-profile`, `vitalsync failures ${name} --all`)
 }
 
 function filterOf(ids: readonly string[], { profile, reason, cause, all }: Omit<ChoiceOptions, 'json'>) {

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import type { pulledStreams, pushedStreams } from '../../../config/streams.ts'
 import type { scoreTypes } from '../../base/contract/score.ts'
 import { UsageProblem } from '../../base/errors.ts'
@@ -140,6 +140,17 @@ export function parseTimeZone(text: string): string {
 export const examples = (...lines: string[]) =>
   `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${lines.map((line) => `  ${line}`).join('\n')}`
 
+/** A command whose help ends with examples. */
+export class Verb extends Command {
+  override createCommand(name?: string): Verb {
+    return new Verb(name)
+  }
+
+  examples(...lines: string[]): this {
+    return this.addHelpText('after', examples(...lines))
+  }
+}
+
 export const jsonOption = (what: string) => new Option('--json', what).default(false)
 export const choiceOption = (flags: string, about: string, words: readonly string[]) =>
   new Option(flags, about).choices(words)
@@ -153,14 +164,14 @@ export const causeOption = () =>
   new Option('--cause <id>', 'only of this cause: `cause` of list --json, and on the dashboard').argParser(parseCause)
 
 /** `--profile` and `--stream`; each may be given several times. */
-export function withSelectionOptions(command: Command): Command {
+export function withSelectionOptions(command: Verb): Verb {
   return withStreamOption(
     command.option('--profile <externalId>', 'only this profile; may be given several times', collectValues, []),
   )
 }
 
 /** `--stream`, which may be given several times. */
-export const withStreamOption = (command: Command): Command =>
+export const withStreamOption = (command: Verb): Verb =>
   command.option(
     '--stream <name>',
     `only this stream (${streamNames.join(', ')}); may be given several times`,

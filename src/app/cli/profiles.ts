@@ -1,23 +1,22 @@
-import type { Command } from 'commander'
 import type { FileFormat } from '../../intake/file-entries.ts'
 import { type SilenceState, silenceStates } from '../../pipeline/ledger/silence.ts'
 import {
   type CliProcess,
   choiceOption,
-  examples,
   fileFormats,
   jsonOption,
   parseDateOption,
   parseHours,
   parsePositive,
   parseShare,
+  type Verb,
 } from './options.ts'
 
-export function declareProfiles(program: Command, cli: CliProcess): void {
+export function declareProfiles(program: Verb, cli: CliProcess): void {
   const profiles = program
     .command('profiles')
     .description('the profiles that are synced')
-    .addHelpText('after', examples('vitalsync profiles discover', 'vitalsync profiles list'))
+    .examples('vitalsync profiles discover', 'vitalsync profiles list')
   declareAdd(profiles, cli)
   declareImport(profiles, cli)
   declareDiscover(profiles, cli)
@@ -33,13 +32,13 @@ const fromOption = [
   parseDateOption,
 ] as const
 
-function declareAdd(profiles: Command, cli: CliProcess): void {
+function declareAdd(profiles: Verb, cli: CliProcess): void {
   profiles
     .command('add <externalId...>')
     .description('add profiles; the next sync registers them upstream where needed')
     .option(...fromOption)
     .addOption(jsonOption('print the counts as JSON'))
-    .addHelpText('after', examples('vitalsync profiles add ada grace --from 2026-01-01'))
+    .examples('vitalsync profiles add ada grace --from 2026-01-01')
     .action(async (externalIds: string[], { json, from }: { from?: Date; json: boolean }) => {
       const { addProfiles } = await import('../commands/profiles.ts')
       cli.exit(await addProfiles(cli.context({ json }), { externalIds, from }))
@@ -48,7 +47,7 @@ function declareAdd(profiles: Command, cli: CliProcess): void {
 
 type ImportCliOptions = { format?: FileFormat; from?: Date; rejects?: string; json: boolean }
 
-function declareImport(profiles: Command, cli: CliProcess): void {
+function declareImport(profiles: Verb, cli: CliProcess): void {
   profiles
     .command('import <file>')
     .description(
@@ -58,52 +57,49 @@ function declareImport(profiles: Command, cli: CliProcess): void {
     .option(...fromOption)
     .option('--rejects <file>', 'file for the lines that could not be read, with the reasons')
     .addOption(jsonOption('print the counts as JSON'))
-    .addHelpText(
-      'after',
-      examples('vitalsync profiles import cohort.csv', 'vitalsync profiles import - --format ndjson'),
-    )
+    .examples('vitalsync profiles import cohort.csv', 'vitalsync profiles import - --format ndjson')
     .action(async (file: string, { json, format, from, rejects }: ImportCliOptions) => {
       const { importProfiles } = await import('../commands/profiles.ts')
       cli.exit(await importProfiles(cli.context({ json }), { file, format, from, rejects }))
     })
 }
 
-function declareDiscover(profiles: Command, cli: CliProcess): void {
+function declareDiscover(profiles: Verb, cli: CliProcess): void {
   profiles
     .command('discover')
     .description('add every profile that upstream knows')
     .option('--search <text>', 'only the profiles that upstream finds by this text')
     .addOption(jsonOption('print the counts as JSON'))
-    .addHelpText('after', examples('vitalsync profiles discover', 'vitalsync profiles discover --search study-7-'))
+    .examples('vitalsync profiles discover', 'vitalsync profiles discover --search study-7-')
     .action(async ({ json, ...options }: { search?: string; json: boolean }) => {
       const { discoverUpstreamProfiles } = await import('../commands/profiles.ts')
-      cli.exit(await discoverUpstreamProfiles(cli.context({ json }), options))
+      await discoverUpstreamProfiles(cli.context({ json }), options)
     })
 }
 
-function declareList(profiles: Command, cli: CliProcess): void {
+function declareList(profiles: Verb, cli: CliProcess): void {
   profiles
     .command('list')
     .description('all profiles, with the counts of their failures')
     .addOption(choiceOption('--state <state>', 'only profiles of this state', ['new', 'active', 'gone']))
     .option('--limit <n>', 'how many; 100 when absent, with --json all', parsePositive)
     .addOption(jsonOption('print one JSON object a line'))
-    .addHelpText('after', examples('vitalsync profiles list --state gone'))
+    .examples('vitalsync profiles list --state gone')
     .action(async ({ json, ...options }: { state?: string; limit?: number; json: boolean }) => {
       const { listProfiles } = await import('../commands/profiles.ts')
-      cli.exit(await listProfiles(cli.context({ json }), options))
+      await listProfiles(cli.context({ json }), options)
     })
 }
 
-function declareShow(profiles: Command, cli: CliProcess): void {
+function declareShow(profiles: Verb, cli: CliProcess): void {
   profiles
     .command('show <externalId>')
     .description('one profile, stream by stream')
     .addOption(jsonOption('print it as JSON'))
-    .addHelpText('after', examples('vitalsync profiles show ada'))
+    .examples('vitalsync profiles show ada')
     .action(async (externalId: string, { json }: { json: boolean }) => {
       const { showProfile } = await import('../commands/profiles.ts')
-      cli.exit(await showProfile(cli.context({ json }), { externalId }))
+      await showProfile(cli.context({ json }), { externalId })
     })
 }
 
@@ -118,7 +114,7 @@ type SilentCliOptions = {
   json: boolean
 }
 
-function declareSilent(profiles: Command, cli: CliProcess): void {
+function declareSilent(profiles: Verb, cli: CliProcess): void {
   profiles
     .command('silent')
     .description('who has gone silent, by the habit of each person, the most unusual first')
@@ -130,30 +126,27 @@ function declareSilent(profiles: Command, cli: CliProcess): void {
     .option('--limit <n>', 'how many; 100 when absent, with --csv and --json all', parsePositive)
     .option('--csv', 'print CSV', false)
     .addOption(jsonOption('print one JSON object a line'))
-    .addHelpText(
-      'after',
-      examples(
-        'vitalsync profiles silent --since 3d',
-        'vitalsync profiles silent --unusual 0.99 --csv > silent.csv',
-        'vitalsync profiles silent --watch --json | ./send-reminders',
-      ),
+    .examples(
+      'vitalsync profiles silent --since 3d',
+      'vitalsync profiles silent --unusual 0.99 --csv > silent.csv',
+      'vitalsync profiles silent --watch --json | ./send-reminders',
     )
     .action(async ({ json, since: sinceHours, groups, watch, ...options }: SilentCliOptions) => {
       const { printSilenceGroups, printSilent, watchSilence } = await import('../commands/profiles-silent.ts')
       const context = cli.context({ json })
-      if (watch) return cli.exit(await watchSilence(context))
-      if (groups) return cli.exit(await printSilenceGroups(context))
-      cli.exit(await printSilent(context, { ...options, sinceHours }))
+      if (watch) return await watchSilence(context)
+      if (groups) return await printSilenceGroups(context)
+      await printSilent(context, { ...options, sinceHours })
     })
 }
 
-function declareProfilesErase(profiles: Command, cli: CliProcess): void {
+function declareProfilesErase(profiles: Verb, cli: CliProcess): void {
   profiles
     .command('erase <externalId>')
     .description('erase a profile upstream and here, for good, and prove it')
     .option('--yes', 'do not ask', false)
     .addOption(jsonOption('print the proof as JSON'))
-    .addHelpText('after', examples('vitalsync profiles erase ada --yes'))
+    .examples('vitalsync profiles erase ada --yes')
     .action(async (externalId: string, { json, yes }: { yes: boolean; json: boolean }) => {
       const { runProfilesErase } = await import('../commands/profiles-erase.ts')
       cli.exit(await runProfilesErase(cli.context({ json }), { externalId, yes }))

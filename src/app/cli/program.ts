@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { Argument, Command, Help } from 'commander'
+import { Argument, type Command, Help } from 'commander'
 import type { CommandWords, OptionChoices, Shell } from '../commands/completion.ts'
 import { painterFor } from '../terminal/terminal.ts'
 import { declareColumns } from './columns.ts'
 import { declareDrift } from './drift.ts'
 import { declareFailures } from './failures.ts'
-import { type CliProcess, examples } from './options.ts'
+import { type CliProcess, Verb } from './options.ts'
 import {
   declareDashboard,
   declareDoctor,
@@ -30,7 +30,7 @@ import { declareEvaluate, declareHar, declareSandbox, declareService } from './s
 import { declareBackfill, declareImport, declareRuns, declareSync, declareVerify } from './transfers.ts'
 
 /** In the order of the help. */
-const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> = [
+const declarations: ReadonlyArray<(program: Verb, cli: CliProcess) => void> = [
   declareUp,
   declareDashboard,
   declareWorker,
@@ -64,7 +64,7 @@ const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> =
 
 /** The tree of all commands. A command loads its code only when it is run, so help and completion answer at once. */
 export function createProgram(cli: CliProcess): Command {
-  const program = new Command('vitalsync')
+  const program = new Verb('vitalsync')
     .version(readVersion(), '-V, --version')
     .description('Sync worker between a health data service and a Postgres warehouse.')
     .exitOverride()
@@ -98,18 +98,15 @@ function showExamplesAfterErrors(command: Command, words: string): void {
 const shells: readonly Shell[] = ['bash', 'zsh', 'fish']
 
 /** The script is made of the commands as they are declared. */
-function declareCompletion(program: Command, cli: CliProcess): void {
+function declareCompletion(program: Verb, cli: CliProcess): void {
   program
     .command('completion')
     .description('print a script that completes commands, options and their words in your shell')
     .addArgument(new Argument('<shell>', 'which shell').choices(shells))
-    .addHelpText(
-      'after',
-      examples(
-        'source <(vitalsync completion bash)',
-        'vitalsync completion zsh > ~/.zfunc/_vitalsync',
-        'vitalsync completion fish > ~/.config/fish/completions/vitalsync.fish',
-      ),
+    .examples(
+      'source <(vitalsync completion bash)',
+      'vitalsync completion zsh > ~/.zfunc/_vitalsync',
+      'vitalsync completion fish > ~/.config/fish/completions/vitalsync.fish',
     )
     .action(async (shell: Shell) => {
       const { runCompletion } = await import('../commands/completion.ts')

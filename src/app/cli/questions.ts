@@ -1,11 +1,9 @@
-import type { Command } from 'commander'
 import { type FormulaHandling, formulaHandlings } from '../../pipeline/export/csv.ts'
 import type { ExportFormat } from '../../pipeline/export/formats.ts'
 import {
   type CliProcess,
   choiceOption,
   collectStream,
-  examples,
   jsonOption,
   parseDateOption,
   parseLocalDay,
@@ -14,25 +12,26 @@ import {
   scoreNames,
   selectionOf,
   streamNames,
+  type Verb,
   withSelectionOptions,
   withStreamOption,
 } from './options.ts'
 
-export function declareStatus(program: Command, cli: CliProcess): void {
+export function declareStatus(program: Verb, cli: CliProcess): void {
   program
     .command('status')
     .description('lag, freshness, last runs, backlog, failures by reason, budget')
     .addOption(jsonOption('print it as JSON'))
-    .addHelpText('after', examples('vitalsync status', 'vitalsync status --json | jq .failures'))
+    .examples('vitalsync status', 'vitalsync status --json | jq .failures')
     .action(async ({ json }: { json: boolean }) => {
       const { runStatus } = await import('../commands/questions/status.ts')
-      cli.exit(await runStatus(cli.context({ json })))
+      await runStatus(cli.context({ json }))
     })
 }
 
 type WhyCliOptions = { profile: string; date: string; stream: string[]; json: boolean }
 
-export function declareWhy(program: Command, cli: CliProcess): void {
+export function declareWhy(program: Verb, cli: CliProcess): void {
   const why = program
     .command('why')
     .description('whether a day is there, stream by stream, or why it is not, with the evidence and what to do')
@@ -40,35 +39,32 @@ export function declareWhy(program: Command, cli: CliProcess): void {
     .requiredOption('--date <day>', 'the local day, such as 2026-07-11', parseLocalDay)
   withStreamOption(why)
     .addOption(jsonOption('print one JSON object a stream'))
-    .addHelpText('after', examples('vitalsync why --profile ada --date 2026-07-11 --stream scores'))
+    .examples('vitalsync why --profile ada --date 2026-07-11 --stream scores')
     .action(async ({ json, profile, date, stream }: WhyCliOptions) => {
       const { runWhy } = await import('../commands/questions/why.ts')
-      cli.exit(await runWhy(cli.context({ json }), { externalId: profile, date, streams: stream }))
+      await runWhy(cli.context({ json }), { externalId: profile, date, streams: stream })
     })
 }
 
 type GapsCliOptions = SelectionOptions & { limit: number; all: boolean; empty: boolean; json: boolean }
 
-export function declareGaps(program: Command, cli: CliProcess): void {
+export function declareGaps(program: Verb, cli: CliProcess): void {
   withSelectionOptions(program.command('gaps'))
     .description('missing windows with the reasons: never asked, refused; with --all also unsettled, waiting')
     .option('--all', 'also what is merely unsettled, or waits for upstream to derive', false)
     .option('--empty', 'instead the days that were read and are empty, with the cause of each and its evidence', false)
     .option('--limit <n>', 'how many are shown; with --json all', parsePositive, 100)
     .addOption(jsonOption('print one JSON object a line'))
-    .addHelpText(
-      'after',
-      examples('vitalsync gaps', 'vitalsync gaps --profile ada --stream scores', 'vitalsync gaps --empty'),
-    )
+    .examples('vitalsync gaps', 'vitalsync gaps --profile ada --stream scores', 'vitalsync gaps --empty')
     .action(async ({ json, limit, all, empty, ...options }: GapsCliOptions) => {
       const { runGaps } = await import('../commands/questions/gaps.ts')
-      cli.exit(await runGaps(cli.context({ json }), { ...selectionOf(options), limit, all, empty }))
+      await runGaps(cli.context({ json }), { ...selectionOf(options), limit, all, empty })
     })
 }
 
 type PlanCliOptions = SelectionOptions & { from?: Date; to?: Date; json: boolean }
 
-export function declarePlan(program: Command, cli: CliProcess): void {
+export function declarePlan(program: Verb, cli: CliProcess): void {
   withSelectionOptions(program.command('plan'))
     .description(
       'how many windows and requests a sync, or a back-fill of a range, would take; sends no request upstream',
@@ -76,28 +72,28 @@ export function declarePlan(program: Command, cli: CliProcess): void {
     .option('--from <date>', 'start of the range of a back-fill; absent: the plan of a sync', parseDateOption)
     .option('--to <date>', 'end of the range; today when absent', parseDateOption)
     .addOption(jsonOption('print the plan as JSON'))
-    .addHelpText('after', examples('vitalsync plan', 'vitalsync plan --from 2026-01-01 --to 2026-04-01'))
+    .examples('vitalsync plan', 'vitalsync plan --from 2026-01-01 --to 2026-04-01')
     .action(async ({ json, from, to, ...options }: PlanCliOptions) => {
       const { runPlan } = await import('../commands/questions/plan.ts')
-      cli.exit(await runPlan(cli.context({ json }), { ...selectionOf(options), from, to, again: false }))
+      await runPlan(cli.context({ json }), { ...selectionOf(options), from, to, again: false })
     })
 }
 
-function declareExplainSettle(explain: Command, cli: CliProcess): void {
+function declareExplainSettle(explain: Verb, cli: CliProcess): void {
   explain
     .command('settle')
     .description('when the days of each stream settle, and what was measured that says so')
     .addOption(jsonOption('print one object a line'))
-    .addHelpText('after', examples('vitalsync explain settle', 'vitalsync explain settle --json | jq .basis'))
+    .examples('vitalsync explain settle', 'vitalsync explain settle --json | jq .basis')
     .action(async ({ json }: { json: boolean }) => {
       const { runExplainSettle } = await import('../commands/questions/explain-settle.ts')
-      cli.exit(await runExplainSettle(cli.context({ json })))
+      await runExplainSettle(cli.context({ json }))
     })
 }
 
 type ExplainCliOptions = { profile?: string; date?: string; score: string; json: boolean }
 
-export function declareExplain(program: Command, cli: CliProcess): void {
+export function declareExplain(program: Verb, cli: CliProcess): void {
   const explain = program
     .command('explain')
     .description(
@@ -107,20 +103,20 @@ export function declareExplain(program: Command, cli: CliProcess): void {
     .option('--date <day>', 'the local day, such as 2026-07-11; required', parseLocalDay)
     .addOption(choiceOption('--score <type>', 'which score', scoreNames).default('sleep'))
     .addOption(jsonOption('print it as JSON'))
-    .addHelpText('after', examples('vitalsync explain --profile ada --date 2026-07-11 --score activity'))
+    .examples('vitalsync explain --profile ada --date 2026-07-11 --score activity')
     .action(async ({ json, profile, date, score }: ExplainCliOptions) => {
       // Not required options of commander's: those would be required of `explain settle` as well.
       if (profile === undefined) return explain.error("error: required option '--profile <externalId>' not specified")
       if (date === undefined) return explain.error("error: required option '--date <day>' not specified")
       const { runExplain } = await import('../commands/questions/explain.ts')
-      cli.exit(await runExplain(cli.context({ json }), { externalId: profile, date, score }))
+      await runExplain(cli.context({ json }), { externalId: profile, date, score })
     })
   declareExplainSettle(explain, cli)
 }
 
 type SqlCliOptions = { limit: number; csv: boolean; json: boolean }
 
-export function declareSql(program: Command, cli: CliProcess): void {
+export function declareSql(program: Verb, cli: CliProcess): void {
   program
     .command('sql')
     .description(
@@ -130,17 +126,14 @@ export function declareSql(program: Command, cli: CliProcess): void {
     .option('--limit <n>', 'how many rows are shown; with --csv and --json all', parsePositive, 1000)
     .option('--csv', 'print CSV', false)
     .addOption(jsonOption('print one JSON object a row'))
-    .addHelpText(
-      'after',
-      examples(
-        'vitalsync sql "select * from warehouse.days limit 5"',
-        'vitalsync sql --json "select * from warehouse.runs"',
-        'vitalsync sql --csv "select * from warehouse.valid_days where not valid" > missing.csv',
-      ),
+    .examples(
+      'vitalsync sql "select * from warehouse.days limit 5"',
+      'vitalsync sql --json "select * from warehouse.runs"',
+      'vitalsync sql --csv "select * from warehouse.valid_days where not valid" > missing.csv',
     )
     .action(async (text: string | undefined, { json, limit, csv }: SqlCliOptions) => {
       const { runSql } = await import('../commands/questions/sql.ts')
-      cli.exit(await runSql(cli.context({ json }), { text, limit, csv }))
+      await runSql(cli.context({ json }), { text, limit, csv })
     })
 }
 
@@ -157,7 +150,7 @@ type ExportCliOptions = {
   json: boolean
 }
 
-export function declareExport(program: Command, cli: CliProcess): void {
+export function declareExport(program: Verb, cli: CliProcess): void {
   program
     .command('export')
     .description('write rows of the warehouse to a file or a pipe; with --state it resumes where it stopped')
@@ -177,15 +170,12 @@ export function declareExport(program: Command, cli: CliProcess): void {
     .option('--output <file>', 'file to write, or folder with --partition-by; standard output when absent')
     .option('--state <file>', 'state file: read at the start, and updated (for singer by the Singer target)')
     .addOption(jsonOption('print the summary as JSON'))
-    .addHelpText(
-      'after',
-      examples(
-        'vitalsync export --stream scores > scores.ndjson',
-        'vitalsync export --stream biomarkers --format parquet --output biomarkers.parquet',
-        'vitalsync export --stream scores --format csv --output new.csv --state scores.state',
-        'vitalsync export --stream scores --stream biomarkers --format parquet --partition-by month --output lake',
-        'vitalsync export --stream scores --stream tags --format singer --state state.json | target-jsonl',
-      ),
+    .examples(
+      'vitalsync export --stream scores > scores.ndjson',
+      'vitalsync export --stream biomarkers --format parquet --output biomarkers.parquet',
+      'vitalsync export --stream scores --format csv --output new.csv --state scores.state',
+      'vitalsync export --stream scores --stream biomarkers --format parquet --partition-by month --output lake',
+      'vitalsync export --stream scores --stream tags --format singer --state state.json | target-jsonl',
     )
     .action(async ({ json, stream, ...options }: ExportCliOptions) => {
       const { runExport } = await import('../commands/questions/export.ts')

@@ -1,21 +1,20 @@
-import type { Command } from 'commander'
 import { sandboxDefaults } from '../sandbox-defaults.ts'
 import {
   type CliProcess,
   choiceOption,
   collectValues,
-  examples,
   exportNames,
   jsonOption,
   parseDateOption,
   parsePort,
   parsePositive,
   parseWhole,
+  type Verb,
 } from './options.ts'
 
 type ServiceCliOptions = { port?: number; host: string; migrate: boolean; json: boolean }
 
-export function declareService(program: Command, cli: CliProcess): void {
+export function declareService(program: Verb, cli: CliProcess): void {
   const service = program
     .command('service')
     .description('run the Profile Service on DATABASE_URL and PORT')
@@ -23,17 +22,14 @@ export function declareService(program: Command, cli: CliProcess): void {
     .option('--host <address>', 'address to listen on', '0.0.0.0')
     .option('--no-migrate', 'do not migrate: for a role that may not change tables')
     .addOption(jsonOption('print one line of JSON when ready'))
-    .addHelpText(
-      'after',
-      examples(
-        'vitalsync service',
-        'vitalsync service --port 8080 --no-migrate',
-        'vitalsync service keys create --account acme',
-      ),
+    .examples(
+      'vitalsync service',
+      'vitalsync service --port 8080 --no-migrate',
+      'vitalsync service keys create --account acme',
     )
     .action(async ({ json, ...options }: ServiceCliOptions) => {
       const { runService } = await import('../commands/service/service.ts')
-      cli.exit(await runService(cli.context({ json }), options))
+      await runService(cli.context({ json }), options)
     })
   declareServiceKeys(service, cli)
   declareServiceTokens(service, cli)
@@ -41,21 +37,21 @@ export function declareService(program: Command, cli: CliProcess): void {
   declareServiceGrant(service, cli)
 }
 
-function declareServiceGrant(service: Command, cli: CliProcess): void {
+function declareServiceGrant(service: Verb, cli: CliProcess): void {
   service
     .command('grant')
     .description(
       'give a database role the privileges of a running service, and no more; run as the owner of the tables',
     )
     .argument('<role>', 'role of the running service')
-    .addHelpText('after', examples('vitalsync service grant vitalsync_service'))
+    .examples('vitalsync service grant vitalsync_service')
     .action(async (role: string) => {
       const { runServiceGrant } = await import('../commands/service/accounts.ts')
-      cli.exit(await runServiceGrant(cli.context({ json: false }), { role }))
+      await runServiceGrant(cli.context({ json: false }), { role })
     })
 }
 
-function declareServiceKeys(service: Command, cli: CliProcess): void {
+function declareServiceKeys(service: Verb, cli: CliProcess): void {
   const keys = service.command('keys').description('the credentials of the Profile Service')
   declareCreate(keys, cli)
   declareList(keys, cli)
@@ -64,7 +60,7 @@ function declareServiceKeys(service: Command, cli: CliProcess): void {
 
 type CreateCliOptions = { account: string; app: boolean; label: string; json: boolean }
 
-function declareCreate(keys: Command, cli: CliProcess): void {
+function declareCreate(keys: Verb, cli: CliProcess): void {
   keys
     .command('create')
     .description('create a key; its secret is shown now and never again')
@@ -72,43 +68,40 @@ function declareCreate(keys: Command, cli: CliProcess): void {
     .option('--app', 'an appId and appSecret, in place of a clientId and clientSecret', false)
     .option('--label <words>', 'note about the key', '')
     .addOption(jsonOption('print the key as JSON'))
-    .addHelpText(
-      'after',
-      examples('vitalsync service keys create --account acme', 'vitalsync service keys create --app --json'),
-    )
+    .examples('vitalsync service keys create --account acme', 'vitalsync service keys create --app --json')
     .action(async ({ json, app, ...options }: CreateCliOptions) => {
       const { createServiceKey } = await import('../commands/service/accounts.ts')
-      cli.exit(await createServiceKey(cli.context({ json }), { ...options, kind: app ? 'app' : 'client' }))
+      await createServiceKey(cli.context({ json }), { ...options, kind: app ? 'app' : 'client' })
     })
 }
 
-function declareList(keys: Command, cli: CliProcess): void {
+function declareList(keys: Verb, cli: CliProcess): void {
   keys
     .command('list')
     .description('show every key without its secret')
     .addOption(jsonOption('print the keys as JSON'))
-    .addHelpText('after', examples('vitalsync service keys list --json'))
+    .examples('vitalsync service keys list --json')
     .action(async ({ json }: { json: boolean }) => {
       const { listServiceKeys } = await import('../commands/service/accounts.ts')
-      cli.exit(await listServiceKeys(cli.context({ json })))
+      await listServiceKeys(cli.context({ json }))
     })
 }
 
-function declareRevoke(keys: Command, cli: CliProcess): void {
+function declareRevoke(keys: Verb, cli: CliProcess): void {
   keys
     .command('revoke')
     .description('end a key and every token that descends from it, those of profiles too, at once')
     .argument('<id>', 'a clientId or appId')
-    .addHelpText('after', examples('vitalsync service keys revoke 4fRk0w'))
+    .examples('vitalsync service keys revoke 4fRk0w')
     .action(async (publicId: string) => {
       const { revokeServiceKey } = await import('../commands/service/accounts.ts')
-      cli.exit(await revokeServiceKey(cli.context({ json: false }), { publicId }))
+      await revokeServiceKey(cli.context({ json: false }), { publicId })
     })
 }
 
 type SourcesCliOptions = { account: string; reset: boolean; json: boolean }
 
-function declareServiceSources(service: Command, cli: CliProcess): void {
+function declareServiceSources(service: Verb, cli: CliProcess): void {
   service
     .command('sources')
     .description(
@@ -118,24 +111,21 @@ function declareServiceSources(service: Command, cli: CliProcess): void {
     .option('--account <name>', 'account of the profiles', 'default')
     .option('--reset', 'go back to the order of the model: watch, band, ring, chest strap, phone', false)
     .addOption(jsonOption('print the order as JSON'))
-    .addHelpText(
-      'after',
-      examples(
-        'vitalsync service sources --account acme ring watch',
-        'vitalsync service sources --account acme',
-        'vitalsync service sources --account acme --reset',
-      ),
+    .examples(
+      'vitalsync service sources --account acme ring watch',
+      'vitalsync service sources --account acme',
+      'vitalsync service sources --account acme --reset',
     )
     .action(async (given: string[], { json, account, reset }: SourcesCliOptions) => {
       const sources = reset ? [] : given.length > 0 ? given : undefined
       const { runServiceSources } = await import('../commands/service/accounts.ts')
-      cli.exit(await runServiceSources(cli.context({ json }), { account, sources }))
+      await runServiceSources(cli.context({ json }), { account, sources })
     })
 }
 
 type RevokeCliOptions = { account: string; profile?: string }
 
-function declareServiceTokens(service: Command, cli: CliProcess): void {
+function declareServiceTokens(service: Verb, cli: CliProcess): void {
   service
     .command('tokens')
     .description('the tokens that the Profile Service has issued')
@@ -143,16 +133,13 @@ function declareServiceTokens(service: Command, cli: CliProcess): void {
     .description('end every token of an account or of one of its profiles, refresh tokens too, at once')
     .requiredOption('--account <name>', 'account of the tokens')
     .option('--profile <externalId>', 'the tokens of this profile alone')
-    .addHelpText(
-      'after',
-      examples(
-        'vitalsync service tokens revoke --account acme',
-        'vitalsync service tokens revoke --account acme --profile ada',
-      ),
+    .examples(
+      'vitalsync service tokens revoke --account acme',
+      'vitalsync service tokens revoke --account acme --profile ada',
     )
     .action(async ({ account, profile }: RevokeCliOptions) => {
       const { revokeServiceTokens } = await import('../commands/service/accounts.ts')
-      cli.exit(await revokeServiceTokens(cli.context({ json: false }), { account, externalId: profile }))
+      await revokeServiceTokens(cli.context({ json: false }), { account, externalId: profile })
     })
 }
 
@@ -166,7 +153,7 @@ type PeopleOptions = {
   json: boolean
 }
 
-function declareSandboxPeople(sandbox: Command, cli: CliProcess): void {
+function declareSandboxPeople(sandbox: Verb, cli: CliProcess): void {
   sandbox
     .command('people')
     .description('write a made-up person’s logs as the file that a health app exports')
@@ -177,16 +164,16 @@ function declareSandboxPeople(sandbox: Command, cli: CliProcess): void {
     .option('--days <n>', 'number of past days with logs', parseWhole, sandboxDefaults.days)
     .option('--seed <words>', 'random seed: the same seed makes the same people', sandboxDefaults.seed)
     .addOption(jsonOption('print the path and the person as JSON'))
-    .addHelpText('after', examples('vitalsync sandbox people --as apple-health --person 7'))
+    .examples('vitalsync sandbox people --as apple-health --person 7')
     .action(async ({ json, ...options }: PeopleOptions) => {
       const { runSandboxPeople } = await import('../commands/service/sandbox-people.ts')
-      cli.exit(await runSandboxPeople(cli.context({ json }), options))
+      await runSandboxPeople(cli.context({ json }), options)
     })
 }
 
 type PlannedOptions = Omit<PeopleOptions, 'as' | 'person'> & { people: number }
 
-function declareSandboxPlanned(sandbox: Command, cli: CliProcess): void {
+function declareSandboxPlanned(sandbox: Verb, cli: CliProcess): void {
   sandbox
     .command('planned')
     .description('write made-up people’s logs, whose empty days have planned causes, and the truth in a file apart')
@@ -196,10 +183,10 @@ function declareSandboxPlanned(sandbox: Command, cli: CliProcess): void {
     .option('--days <n>', 'number of days', parsePositive, 100)
     .option('--seed <words>', 'random seed: the same seed makes the same people', sandboxDefaults.seed)
     .addOption(jsonOption('print the folder and the counts as JSON'))
-    .addHelpText('after', examples('vitalsync sandbox planned --people 20 --output planned'))
+    .examples('vitalsync sandbox planned --people 20 --output planned')
     .action(async ({ json, ...options }: PlannedOptions) => {
       const { runSandboxPlanned } = await import('../commands/service/sandbox-planned.ts')
-      cli.exit(await runSandboxPlanned(cli.context({ json }), options))
+      await runSandboxPlanned(cli.context({ json }), options)
     })
 }
 
@@ -214,7 +201,7 @@ type SandboxCliOptions = {
   json: boolean
 }
 
-export function declareSandbox(program: Command, cli: CliProcess): void {
+export function declareSandbox(program: Verb, cli: CliProcess): void {
   const sandbox = program
     .command('sandbox')
     .description('run the Profile Service with sample people, injected faults and a clock that can be moved')
@@ -231,18 +218,15 @@ export function declareSandbox(program: Command, cli: CliProcess): void {
     )
     .option('--plain', 'answer as plainly as the interface allows: no tags, no request ids …', false)
     .addOption(jsonOption('print one line of JSON when ready'))
-    .addHelpText(
-      'after',
-      examples(
-        'vitalsync sandbox',
-        'vitalsync sandbox --port 0 --profiles 100 --seed 7 --json',
-        'vitalsync sandbox --fault throttle=0.1 --fault late=0.2,hours=6',
-        'vitalsync sandbox --plain --fault drift-unit',
-      ),
+    .examples(
+      'vitalsync sandbox',
+      'vitalsync sandbox --port 0 --profiles 100 --seed 7 --json',
+      'vitalsync sandbox --fault throttle=0.1 --fault late=0.2,hours=6',
+      'vitalsync sandbox --plain --fault drift-unit',
     )
     .action(async ({ json, fault: faults, ...options }: SandboxCliOptions) => {
       const { runSandbox } = await import('../commands/service/sandbox.ts')
-      cli.exit(await runSandbox(cli.context({ json }), { ...options, faults }))
+      await runSandbox(cli.context({ json }), { ...options, faults })
     })
   declareSandboxPeople(sandbox, cli)
   declareSandboxPlanned(sandbox, cli)
@@ -253,14 +237,14 @@ export function declareSandbox(program: Command, cli: CliProcess): void {
     )
     .argument('<file>', 'the HTTP archive')
     .option('--port <n>', 'port to listen on; 0 takes a free port', parsePort, 0)
-    .addHelpText('after', examples('vitalsync sandbox replay clean.har'))
+    .examples('vitalsync sandbox replay clean.har')
     .action(async (file: string, { port }: { port: number }) => {
       const { runReplay } = await import('../commands/service/recorded-sessions.ts')
-      cli.exit(await runReplay(cli.context({ json: false }), { file, port }))
+      await runReplay(cli.context({ json: false }), { file, port })
     })
 }
 
-export function declareHar(program: Command, cli: CliProcess): void {
+export function declareHar(program: Verb, cli: CliProcess): void {
   program
     .command('har')
     .description('recorded sessions with upstream (HTTP archives)')
@@ -270,16 +254,16 @@ export function declareHar(program: Command, cli: CliProcess): void {
     )
     .argument('<file>', 'the HTTP archive')
     .option('--output <file>', 'the file to write', 'clean.har')
-    .addHelpText('after', examples('vitalsync har clean upstream.har --output clean.har'))
+    .examples('vitalsync har clean upstream.har --output clean.har')
     .action(async (file: string, { output }: { output: string }) => {
       const { runHarClean } = await import('../commands/service/recorded-sessions.ts')
-      cli.exit(await runHarClean(cli.context({ json: false }), { file, output }))
+      await runHarClean(cli.context({ json: false }), { file, output })
     })
 }
 
 type EvaluateCliOptions = { account?: string; json: boolean }
 
-export function declareEvaluate(program: Command, cli: CliProcess): void {
+export function declareEvaluate(program: Verb, cli: CliProcess): void {
   program
     .command('evaluate')
     .description(
@@ -288,12 +272,9 @@ export function declareEvaluate(program: Command, cli: CliProcess): void {
     .argument('<file>', 'CSV with the columns externalId, date, name, value; - is standard input')
     .option('--account <name>', 'account of the profiles; the only one, or `default`, when absent')
     .addOption(jsonOption('print all correlations as JSON'))
-    .addHelpText(
-      'after',
-      examples('vitalsync evaluate recovery.csv', 'vitalsync evaluate recovery.csv --account acme --json'),
-    )
+    .examples('vitalsync evaluate recovery.csv', 'vitalsync evaluate recovery.csv --account acme --json')
     .action(async (file: string, { json, ...options }: EvaluateCliOptions) => {
       const { runEvaluate } = await import('../commands/service/evaluate.ts')
-      cli.exit(await runEvaluate(cli.context({ json }), { file, ...options }))
+      await runEvaluate(cli.context({ json }), { file, ...options })
     })
 }

@@ -1,9 +1,8 @@
-import { type Command, Option } from 'commander'
+import { Option } from 'commander'
 import { type HeartRateDetail, heartRateDetails } from '../../intake/thinned-heart-rate.ts'
 import {
   type CliProcess,
   choiceOption,
-  examples,
   jsonOption,
   parseDateOption,
   parseListNumber,
@@ -13,19 +12,17 @@ import {
   pushedStreamNames,
   type SelectionOptions,
   selectionOf,
+  type Verb,
   withSelectionOptions,
 } from './options.ts'
 
-export function declareSync(program: Command, cli: CliProcess): void {
+export function declareSync(program: Verb, cli: CliProcess): void {
   withSelectionOptions(program.command('sync'))
     .description(
       'start a nightly run now and follow it to its end; works on the jobs itself where no worker is running',
     )
     .addOption(jsonOption('print the finished run as JSON'))
-    .addHelpText(
-      'after',
-      examples('vitalsync sync', 'vitalsync sync --profile ada --stream scores --stream biomarkers'),
-    )
+    .examples('vitalsync sync', 'vitalsync sync --profile ada --stream scores --stream biomarkers')
     .action(async ({ json, ...options }: SelectionOptions & { json: boolean }) => {
       const { runSync } = await import('../commands/sync.ts')
       cli.exit(await runSync(cli.context({ json }), selectionOf(options)))
@@ -41,7 +38,7 @@ type BackfillCliOptions = SelectionOptions & {
   json: boolean
 }
 
-export function declareBackfill(program: Command, cli: CliProcess): void {
+export function declareBackfill(program: Verb, cli: CliProcess): void {
   withSelectionOptions(program.command('backfill'))
     .description('read a range of the past, newest first; stopped anywhere, the same command resumes')
     .requiredOption('--from <date>', 'start of the range', parseDateOption)
@@ -50,12 +47,9 @@ export function declareBackfill(program: Command, cli: CliProcess): void {
     .option('--again', 'read covered windows too', false)
     .option('--dry-run', 'only print the plan', false)
     .addOption(jsonOption('print the finished run as JSON'))
-    .addHelpText(
-      'after',
-      examples(
-        'vitalsync backfill --from 2026-01-01 --to 2026-04-01',
-        'vitalsync backfill --from 2025-11-01 --profiles-from cohort.csv --stream scores --dry-run',
-      ),
+    .examples(
+      'vitalsync backfill --from 2026-01-01 --to 2026-04-01',
+      'vitalsync backfill --from 2025-11-01 --profiles-from cohort.csv --stream scores --dry-run',
     )
     .action(async ({ json, profile, stream, ...options }: BackfillCliOptions) => {
       const { runBackfill } = await import('../commands/backfill.ts')
@@ -65,20 +59,17 @@ export function declareBackfill(program: Command, cli: CliProcess): void {
 
 type VerifyCliOptions = SelectionOptions & { sample: number; seed?: number; mend?: boolean; json: boolean }
 
-export function declareVerify(program: Command, cli: CliProcess): void {
+export function declareVerify(program: Verb, cli: CliProcess): void {
   withSelectionOptions(program.command('verify'))
     .description('read covered windows again and compare: the measured rate of silent differences')
     .option('--sample <n>', 'how many windows: each covered day has the same chance', parsePositive, 100)
     .option('--seed <n>', 'draws the same windows as an earlier run with this seed', parseWhole)
     .option('--mend', 'make windows that differ due again, and store what upstream gives now')
     .addOption(jsonOption('print the result as JSON'))
-    .addHelpText(
-      'after',
-      examples(
-        'vitalsync verify',
-        'vitalsync verify --sample 1000 --stream scores',
-        'vitalsync verify --sample 1000 --mend',
-      ),
+    .examples(
+      'vitalsync verify',
+      'vitalsync verify --sample 1000 --stream scores',
+      'vitalsync verify --sample 1000 --mend',
     )
     .action(async ({ json, sample, seed, mend = false, ...options }: VerifyCliOptions) => {
       const { runVerify } = await import('../commands/verify.ts')
@@ -86,12 +77,12 @@ export function declareVerify(program: Command, cli: CliProcess): void {
     })
 }
 
-function declareImportFormats(parent: Command, cli: CliProcess): void {
+function declareImportFormats(parent: Verb, cli: CliProcess): void {
   parent
     .command('formats')
     .description('the health exports that can be imported')
     .addOption(jsonOption('print one object a line'))
-    .addHelpText('after', examples('vitalsync import formats'))
+    .examples('vitalsync import formats')
     .action(async ({ json }: { json: boolean }) => {
       const { runImportFormats } = await import('../commands/import.ts')
       cli.exit(runImportFormats(cli.context({ json })))
@@ -115,7 +106,7 @@ type ImportCliOptions = {
   json: boolean
 }
 
-export function declareImport(program: Command, cli: CliProcess): void {
+export function declareImport(program: Verb, cli: CliProcess): void {
   const command = withHealthOptions(
     program
       .command('import')
@@ -135,15 +126,12 @@ export function declareImport(program: Command, cli: CliProcess): void {
     .option('--replace', 'demographics replace all stored fields, instead of only the named fields', false)
     .option('--again', 'read from the beginning, even where an earlier import was stopped or came to its end', false)
     .addOption(jsonOption('print the counts as JSON'))
-    .addHelpText(
-      'after',
-      examples(
-        'vitalsync import export.zip --profile ada --time-zone Europe/Berlin',
-        'vitalsync import export.zip --profile ada --dry-run --heart-rate 1m',
-        'vitalsync import data-logs watch.ndjson',
-        'vitalsync import tags diary.csv --time-zone Europe/Berlin --rejects odd.ndjson',
-        'zcat logs.ndjson.gz | vitalsync import data-logs - --format ndjson --add-profiles',
-      ),
+    .examples(
+      'vitalsync import export.zip --profile ada --time-zone Europe/Berlin',
+      'vitalsync import export.zip --profile ada --dry-run --heart-rate 1m',
+      'vitalsync import data-logs watch.ndjson',
+      'vitalsync import tags diary.csv --time-zone Europe/Berlin --rejects odd.ndjson',
+      'zcat logs.ndjson.gz | vitalsync import data-logs - --format ndjson --add-profiles',
     )
     .action((what: string, file: string | undefined, options: ImportCliOptions) =>
       file === undefined ? importExport(cli, what, options) : importKind(cli, command, { kind: what, file, options }),
@@ -152,7 +140,7 @@ export function declareImport(program: Command, cli: CliProcess): void {
 }
 
 /** The options of health exports; --format and --time-zone are of other files as well. */
-const withHealthOptions = (command: Command): Command =>
+const withHealthOptions = (command: Verb): Verb =>
   command
     .option('--profile <externalId>', 'of a health export: whose it is; required there')
     .option('--format <format>', 'found out when absent: of an export by its content, else by the name of the file')
@@ -178,7 +166,7 @@ async function importExport(cli: CliProcess, path: string, { json, ...options }:
 
 async function importKind(
   cli: CliProcess,
-  command: Command,
+  command: Verb,
   { kind, file, options }: { readonly kind: string; readonly file: string; readonly options: ImportCliOptions },
 ): Promise<void> {
   const { json, timeZone = 'UTC', format, rejects, addProfiles, mustExist, replace, again } = options
@@ -192,24 +180,24 @@ async function importKind(
   cli.exit(await runImport(cli.context({ json }), { stream, file, timeZone, ...people, replace, again, ...given }))
 }
 
-export function declareRuns(program: Command, cli: CliProcess): void {
+export function declareRuns(program: Verb, cli: CliProcess): void {
   const runs = program
     .command('runs')
     .description('the last runs: cron slots and commands')
     .option('--limit <n>', 'how many', parsePositive, 20)
     .addOption(jsonOption('print one JSON object a line'))
-    .addHelpText('after', examples('vitalsync runs --limit 5'))
+    .examples('vitalsync runs --limit 5')
     .action(async ({ json, ...options }: { limit: number; json: boolean }) => {
       const { runRuns } = await import('../commands/runs.ts')
-      cli.exit(await runRuns(cli.context({ json }), options))
+      await runRuns(cli.context({ json }), options)
     })
   runs
     .command('stop')
     .argument('<run>', 'its number', parseListNumber)
     .description('stop a run: jobs that have begun end, those that wait are given up, and what was read stays')
-    .addHelpText('after', examples('vitalsync runs stop 42'))
+    .examples('vitalsync runs stop 42')
     .action(async (runId: string) => {
       const { stopRun } = await import('../commands/runs.ts')
-      cli.exit(await stopRun(cli.context({ json: false }), { runId }))
+      await stopRun(cli.context({ json: false }), { runId })
     })
 }

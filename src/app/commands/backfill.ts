@@ -7,7 +7,7 @@ import { profileIdsOf, type Selection, tellIfNobody } from '../../operations/sel
 import { JOB_FORM, paramsText } from '../../pipeline/transfer/order.ts'
 import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import { completeRun, printRunSummary, untilSandboxDerived } from '../complete-run.ts'
-import type { CommandContext } from '../terminal/command-context.ts'
+import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { type OpenPipeline, withPipeline } from '../with-pipeline.ts'
 import { runPlan } from './questions/plan.ts'
 
@@ -25,7 +25,10 @@ type BackfillOptions = Selection & {
 export async function runBackfill(context: CommandContext, options: BackfillOptions): Promise<number> {
   const { terminal } = context
   const profiles = [...options.profiles, ...(await externalIdsOfFile(options.profilesFrom))]
-  if (options.dryRun) return runPlan(context, { ...options, profiles })
+  if (options.dryRun) {
+    await runPlan(context, { ...options, profiles })
+    return exitCodes.done
+  }
   const run = await withPipeline(context, async (opened) => {
     if (opened.sandbox) await untilSandboxDerived(opened.sandbox, { terminal, signal: opened.signal })
     const params = await runParamsOf(opened, { ...options, profiles })

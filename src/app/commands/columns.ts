@@ -12,8 +12,8 @@ import {
 } from '../../pipeline/warehouse/added-columns.ts'
 import { fillColumns } from '../../pipeline/warehouse/fill-columns.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
-import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
-import { formatTable } from '../terminal/table.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
+import { printList, printResult } from '../terminal/print-result.ts'
 import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
 
 function streamOf(name: string): PulledStream {
@@ -26,7 +26,7 @@ function streamOf(name: string): PulledStream {
 export async function runColumnsAdd(
   context: CommandContext,
   { stream, ...column }: NewColumn & { stream: string },
-): Promise<number> {
+): Promise<void> {
   const { terminal, signal } = context
   const added = await withWarehouse(context, async (pool) => {
     await addColumn(pool, streamOf(stream), column)
@@ -40,54 +40,47 @@ export async function runColumnsAdd(
     const state = await find()
     return state && (await withMisfits(pool, state))
   })
-  if (!added) return exitCodes.done // dropped meanwhile
-  if (terminal.json) terminal.printJson('columns add', added)
-  else
-    terminal.print(
-      added.filledAt
-        ? `${stream}.${column.name} is filled: ${formatNumber(added.filledRows)} records, ${formatNumber(added.misfits)} that do not fit. See warehouse.${streamOf(stream).table}_added.`
-        : `${stream}.${column.name} is added, ${progressText(added)} filled. Workers fill the rest.`,
-    )
-  return exitCodes.done
+  if (!added) return // dropped meanwhile
+  printResult(
+    terminal,
+    ['columns add', added],
+    added.filledAt
+      ? `${stream}.${column.name} is filled: ${formatNumber(added.filledRows)} records, ${formatNumber(added.misfits)} that do not fit. See warehouse.${streamOf(stream).table}_added.`
+      : `${stream}.${column.name} is added, ${progressText(added)} filled. Workers fill the rest.`,
+  )
 }
 
-export async function runColumnsList(context: CommandContext): Promise<number> {
-  const { terminal } = context
+export async function runColumnsList(context: CommandContext): Promise<void> {
   const columns = await readWarehouse(context, async (pool) => {
     const found = []
     for (const column of await listAddedColumns(pool)) found.push(await withMisfits(pool, column))
     return found
   })
-  if (terminal.json) for (const column of columns) terminal.printJson('columns list', column)
-  else if (columns.length === 0) terminal.print('No column was added.')
-  else
-    terminal.print(
-      formatTable(
-        ['stream', 'column', 'path', 'type', 'added', 'filled', 'do not fit'],
-        columns.map((column) => [
-          column.stream,
-          column.name,
-          column.path,
-          column.type,
-          formatMinute(column.addedAt),
-          column.filledAt ? formatMinute(column.filledAt) : progressText(column),
-          formatNumber(column.misfits),
-        ]),
-      ),
-    )
-  return exitCodes.done
+  printList(context.terminal, ['columns list', columns], {
+    none: 'No column was added.',
+    head: ['stream', 'column', 'path', 'type', 'added', 'filled', 'do not fit'],
+    cells: (column) => [
+      column.stream,
+      column.name,
+      column.path,
+      column.type,
+      formatMinute(column.addedAt),
+      column.filledAt ? formatMinute(column.filledAt) : progressText(column),
+      formatNumber(column.misfits),
+    ],
+  })
 }
 
 export async function runColumnsDrop(
   context: CommandContext,
   { stream, name }: { stream: string; name: string },
-): Promise<number> {
-  const { terminal } = context
+): Promise<void> {
   const dropped = await withWarehouse(context, (pool) => dropColumn(pool, streamOf(stream), name))
-  if (terminal.json) terminal.printJson('columns drop', { dropped })
-  else
-    terminal.print(dropped ? `${stream}.${name} is dropped.` : `Nothing to do: ${stream} has no added column ${name}.`)
-  return exitCodes.done
+  printResult(
+    context.terminal,
+    ['columns drop', { dropped }],
+    dropped ? `${stream}.${name} is dropped.` : `Nothing to do: ${stream} has no added column ${name}.`,
+  )
 }
 
 const withMisfits = async (pool: Pool, column: AddedColumn) => ({

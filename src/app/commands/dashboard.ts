@@ -9,6 +9,7 @@ import { startDashboard } from '../../dashboard/start-dashboard.ts'
 import { untilAborted } from '../../operations/processes/repeat.ts'
 import { passwordLine, type Role, requireSignInName } from '../../web/passwords.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { printResult } from '../terminal/print-result.ts'
 import { withPipeline } from '../with-pipeline.ts'
 
 type DashboardOptions = { readonly port?: number; readonly host?: string; readonly drawPassword: boolean }
@@ -21,8 +22,7 @@ export async function runDashboard(context: CommandContext, options: DashboardOp
     const { port = config.dashboard.port, host = config.dashboard.host } = options
     const dashboard = await startDashboard({ pipeline, addresses, config, log, host, port })
     closeStack.add(dashboard, 'dashboard')
-    if (terminal.json) terminal.printJson('dashboard', { url: dashboard.url })
-    else terminal.print(`Dashboard: ${dashboard.url}`)
+    printResult(terminal, ['dashboard', { url: dashboard.url }], `Dashboard: ${dashboard.url}`)
     terminal.say('Ctrl-C stops.')
     await untilAborted(signal)
   })
@@ -66,8 +66,7 @@ export async function runDashboardPassword(context: CommandContext, { name, role
       },
     )
   const line = await passwordLine(name, role, password)
-  if (terminal.json) terminal.printJson('dashboard password', { line })
-  else terminal.print(line)
+  printResult(terminal, ['dashboard password', { line }], line)
   return exitCodes.done
 }
 

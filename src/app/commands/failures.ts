@@ -8,20 +8,16 @@ import { discardedFailures, onlyAfterRetry, retriedText } from '../../pipeline/l
 import { openQueueEngine } from '../../pipeline/queue/engine.ts'
 import { createEnqueuer } from '../../pipeline/queue/enqueue.ts'
 import { createLiveWorkers } from '../../pipeline/warehouse/runs/live-workers.ts'
-import {
-  createFailures,
-  type FailureFilter,
-  type RecordedFailure,
-} from '../../pipeline/warehouse/runs/stored-failures.ts'
-import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
-import { formatTable, shadedCell } from '../terminal/table.ts'
-import type { Paint } from '../terminal/terminal.ts'
+import { createFailures, type FailureFilter } from '../../pipeline/warehouse/runs/stored-failures.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
+import { printList, printResult } from '../terminal/print-result.ts'
+import { shadedCell } from '../terminal/table.ts'
 import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
 
 export async function listFailures(
   context: CommandContext,
   { limit, ...filter }: FailureFilter & { limit: number },
-): Promise<number> {
+): Promise<void> {
   const { terminal } = context
   const found = await readWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
@@ -30,49 +26,37 @@ export async function listFailures(
       terminal.say(troubleText(trouble, 'its jobs'))
     return createFailures({ pool }).list(filter, limit)
   })
-  if (terminal.json) for (const failure of found) terminal.printJson('failures list', failure)
-  else terminal.print(found.length === 0 ? 'No failures.' : failureTable(found, terminal.paint))
-  return exitCodes.done
-}
-
-function failureTable(found: readonly RecordedFailure[], paint: Paint): string {
-  return formatTable(
-    ['failure', 'profile', 'tries', 'last', 'next try', 'reason'],
-    found.map((failure) => [
+  printList(terminal, ['failures list', found], {
+    none: 'No failures.',
+    head: ['failure', 'profile', 'tries', 'last', 'next try', 'reason'],
+    cells: (failure) => [
       failure.id,
       failure.externalId,
       failure.attempts,
       formatMinute(failure.lastAt),
       failure.nextTryAt ? formatMinute(failure.nextTryAt) : shadedCell(onlyAfterRetry, 'odd'),
       failure.reason,
-    ]),
-    paint,
-  )
+    ],
+  })
 }
 
-export async function showFailure(context: CommandContext, { id }: { id: string }): Promise<number> {
-  const { terminal } = context
+export async function showFailure(context: CommandContext, { id }: { id: string }): Promise<void> {
   const [found] = await readWarehouse(context, (pool) => createFailures({ pool }).list({ ids: [id] }, 1))
   if (!found) throw unknownIdProblem('failure', 'vitalsync failures list')
-  if (terminal.json) terminal.printJson('failures show', found)
-  else {
-    const span = found.startAt && found.endAt ? ` ${found.startAt.toISOString()} to ${found.endAt.toISOString()}` : ''
-    terminal.print(
-      [
-        `${found.kind} ${found.subject}${span} of ${found.externalId}`,
-        `reason:   ${found.reason}${found.status === null ? '' : ` (status ${found.status})`}`,
-        `what to do: ${found.hint ?? 'see the worker’s log at level error'}`,
-        `tried ${formatNumber(found.attempts)} times, first ${found.firstAt.toISOString()}, last ${found.lastAt.toISOString()}`,
-        `next try: ${found.nextTryAt?.toISOString() ?? onlyAfterRetry}`,
-      ].join('\n'),
-    )
-  }
-  return exitCodes.done
+  const span = found.startAt && found.endAt ? ` ${found.startAt.toISOString()} to ${found.endAt.toISOString()}` : ''
+  const lines = [
+    `${found.kind} ${found.subject}${span} of ${found.externalId}`,
+    `reason:   ${found.reason}${found.status === null ? '' : ` (status ${found.status})`}`,
+    `what to do: ${found.hint ?? 'see the worker’s log at level error'}`,
+    `tried ${formatNumber(found.attempts)} times, first ${found.firstAt.toISOString()}, last ${found.lastAt.toISOString()}`,
+    `next try: ${found.nextTryAt?.toISOString() ?? onlyAfterRetry}`,
+  ]
+  printResult(context.terminal, ['failures show', found], lines)
 }
 
 const NOTHING_TO_DO = 'Nothing to do: no failure fits. The list: vitalsync failures list.'
 
-export async function retryFailures(context: CommandContext, filter: FailureFilter): Promise<number> {
+export async function retryFailures(context: CommandContext, filter: FailureFilter): Promise<void> {
   const { terminal } = context
   const { due, enqueued, retried } = await withWarehouse(context, async (pool, { queueUrl, tokenKeys, closeStack }) => {
     await requireKnownProfile(pool, filter.profile)
@@ -88,7 +72,6 @@ export async function retryFailures(context: CommandContext, filter: FailureFilt
     if (text !== '' || !filter.ids) terminal.print(text || NOTHING_TO_DO)
   }
   requireAllFound(retried, filter, ['failure', 'vitalsync failures list'])
-  return exitCodes.done
 }
 
 async function joinQueue(queueUrl: string, { queueParts }: Config, closeStack: CloseStack) {
@@ -97,7 +80,7 @@ async function joinQueue(queueUrl: string, { queueParts }: Config, closeStack: C
   return createEnqueuer(engine)
 }
 
-export async function discardFailures(context: CommandContext, filter: FailureFilter): Promise<number> {
+export async function discardFailures(context: CommandContext, filter: FailureFilter): Promise<void> {
   const { terminal } = context
   const discarded = await withWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
@@ -107,5 +90,4 @@ export async function discardFailures(context: CommandContext, filter: FailureFi
   else if (discarded === 0 && !filter.ids) terminal.print(NOTHING_TO_DO)
   else if (discarded > 0) terminal.print(`${formatNumber(discarded)} discarded: ${discardedFailures}.`)
   requireAllFound(discarded, filter, ['failure', 'vitalsync failures list'])
-  return exitCodes.done
 }

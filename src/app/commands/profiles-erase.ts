@@ -3,6 +3,7 @@ import { UsageProblem } from '../../base/errors.ts'
 import { formatNumber } from '../../base/text/readable.ts'
 import { eraseAndProve } from '../../operations/erase-and-prove.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { printResult } from '../terminal/print-result.ts'
 import { formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { withPipeline } from '../with-pipeline.ts'
@@ -14,8 +15,7 @@ export async function runProfilesErase(context: CommandContext, { externalId, ye
   const { terminal } = context
   if (!yes) await confirm(terminal)
   const proof = await withPipeline(context, (opened) => eraseAndProve(opened, externalId, terminal))
-  if (terminal.json) terminal.printJson('profiles erase', proof)
-  else terminal.print(proofLines(proof, terminal).join('\n'))
+  printResult(terminal, ['profiles erase', proof], proofLines(proof, terminal))
   return proof.complete ? exitCodes.done : exitCodes.failures
 }
 

@@ -9,10 +9,10 @@ import {
   listSilenceGroups,
   listSilent,
   type SilenceEvent,
-  type SilenceGroup,
   type SilentPerson,
 } from '../../pipeline/warehouse/silence/list-silence.ts'
-import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
+import { printList } from '../terminal/print-result.ts'
 import { formatCsv, formatTable, type TableCell } from '../terminal/table.ts'
 import { withWarehouse } from '../with-pipeline.ts'
 
@@ -25,7 +25,7 @@ type SilentOptions = {
 }
 
 /** Prints the silent people, the most unusual first. Logs that were handed in until now count. */
-export async function printSilent(context: CommandContext, { csv, ...filter }: SilentOptions): Promise<number> {
+export async function printSilent(context: CommandContext, { csv, ...filter }: SilentOptions): Promise<void> {
   const { terminal } = context
   const isWhole = csv || terminal.json
   const limit = filter.limit ?? (isWhole ? ROWS_MAX : ROWS_SHOWN)
@@ -39,7 +39,6 @@ export async function printSilent(context: CommandContext, { csv, ...filter }: S
       people.length > limit ? `\n\n${formatNumber(limit)} shown, and there are more: --limit, --csv or --json` : ''
     terminal.print(`${formatTable(head, shown.map(cellsOf))}${rest}`)
   }
-  return exitCodes.done
 }
 
 const ROWS_SHOWN = 100
@@ -89,25 +88,22 @@ const csvOf = (people: readonly SilentPerson[]): string =>
   )
 
 /** Prints in which groups people have gone silent together. */
-export async function printSilenceGroups(context: CommandContext): Promise<number> {
-  const { terminal } = context
-  const groups = await judged(context, listSilenceGroups)
-  if (terminal.json) for (const group of groups) terminal.printJson('profiles silent', group)
-  else if (groups.length === 0) terminal.print('Nobody has gone silent.')
-  else terminal.print(formatTable(['by', 'group', 'silent', 'of', 'share', 'since'], groups.map(groupCells)))
-  return exitCodes.done
+export async function printSilenceGroups(context: CommandContext): Promise<void> {
+  printList(context.terminal, ['profiles silent', await judged(context, listSilenceGroups)], {
+    none: 'Nobody has gone silent.',
+    head: ['by', 'group', 'silent', 'of', 'share', 'since'],
+    cells: ({ by, name, silent, people, since }) => [
+      ...[by, name, silent, people, formatPercent(silent / people), formatMinute(since)],
+    ],
+  })
 }
-
-const groupCells = ({ by, name, silent, people, since }: SilenceGroup): TableCell[] => [
-  ...[by, name, silent, people, formatPercent(silent / people), formatMinute(since)],
-]
 
 const WATCH_EVERY_MS = MINUTE
 /** A change may be stored a while after it was noticed. */
 const STORED_WITHIN_MS = 10 * MINUTE
 
 /** Prints each change of a silence as it is noticed, until it is interrupted. */
-export async function watchSilence(context: CommandContext): Promise<number> {
+export async function watchSilence(context: CommandContext): Promise<void> {
   const { terminal, signal } = context
   await withWarehouse(context, async (pool) => {
     const readRecent = async () => {
@@ -126,7 +122,6 @@ export async function watchSilence(context: CommandContext): Promise<number> {
       await sleep(WATCH_EVERY_MS, signal).catch(() => undefined) // aborted: the loop ends
     }
   })
-  return exitCodes.done
 }
 
 const eventText = ({ at, externalId, kind, from, to }: SilenceEvent): string =>

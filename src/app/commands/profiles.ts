@@ -11,6 +11,7 @@ import { asTyped, unknownIdProblem } from '../../operations/select-profiles.ts'
 import { type AddedProfiles, createProfiles, setCohorts } from '../../pipeline/warehouse/profiles/stored-profiles.ts'
 import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { printResult } from '../terminal/print-result.ts'
 import { formatTable, shadedCell, type TableCell } from '../terminal/table.ts'
 import { readWarehouse, withPipeline, withWarehouse } from '../with-pipeline.ts'
 
@@ -129,8 +130,7 @@ function printTotals(
 export async function discoverUpstreamProfiles(
   context: CommandContext,
   { search }: { search?: string },
-): Promise<number> {
-  const { terminal } = context
+): Promise<void> {
   const counts = await withPipeline(context, ({ pipeline, signal }) =>
     discoverProfiles.run(search === undefined ? {} : { search }, {
       ...pipeline.context,
@@ -139,23 +139,18 @@ export async function discoverUpstreamProfiles(
       lastAttempt: true,
     }),
   )
-  if (terminal.json)
-    terminal.printJson('profiles discover', {
-      pages: counts.requests,
-      found: counts.rowsRead,
-      added: counts.rowsWritten,
-    })
-  else
-    terminal.print(
-      `${formatNumber(counts.rowsRead)} found in ${formatCount(counts.requests, 'page')}, ${formatNumber(counts.rowsWritten)} added`,
-    )
-  return exitCodes.done
+  const { requests: pages, rowsRead: found, rowsWritten: added } = counts
+  printResult(
+    context.terminal,
+    ['profiles discover', { pages, found, added }],
+    `${formatNumber(found)} found in ${formatCount(pages, 'page')}, ${formatNumber(added)} added`,
+  )
 }
 
 export async function listProfiles(
   context: CommandContext,
   options: { state?: string; limit?: number },
-): Promise<number> {
+): Promise<void> {
   const { terminal, signal } = context
   const limit = options.limit ?? (terminal.json ? Number.POSITIVE_INFINITY : 100)
   const rows: TableCell[][] = []
@@ -174,14 +169,13 @@ export async function listProfiles(
       if (page.length < Math.min(left + page.length, PROFILES_PER_BATCH)) break
     }
   })
-  if (terminal.json) return exitCodes.done
+  if (terminal.json) return
   const head = ['profile', 'id', 'state', 'wanted from', 'last done', 'failures', 'refused', 'quarantined', 'waiting']
   terminal.print(
     rows.length === 0
       ? 'No profile yet: vitalsync profiles discover, or add.'
       : formatTable(head, rows, terminal.paint),
   )
-  return exitCodes.done
 }
 
 type ProfileListing = Awaited<ReturnType<ReturnType<typeof createProfileReport>['list']>>[number]
@@ -198,28 +192,25 @@ const profileCells = (profile: ProfileListing): TableCell[] => [
   profile.waiting,
 ]
 
-export async function showProfile(context: CommandContext, { externalId }: { externalId: string }): Promise<number> {
-  const { terminal } = context
+export async function showProfile(context: CommandContext, { externalId }: { externalId: string }): Promise<void> {
   const found = await readWarehouse(context, (pool) => createProfileReport({ pool }).show(externalId))
   if (!found) throw unknownIdProblem('profile', 'vitalsync profiles list')
-  if (terminal.json) terminal.printJson('profiles show', found)
-  else {
-    // Streams that are only pushed have no readings.
-    const pulled = found.streams.filter((stream) => catalogue.pulled.some(({ name }) => name === stream.stream))
-    const streamRows = pulled.map((stream) => [
-      stream.stream,
-      formatMinute(stream.checkpoint),
-      formatMinute(stream.readAt) || 'never',
-    ])
-    terminal.print(
-      [
-        `${found.externalId} (our id ${found.profileId}), ${found.state}`,
-        `wanted from ${found.wantedFrom.toISOString()}, last done ${found.finishedAt?.toISOString() ?? 'never'}, due ${found.dueAt.toISOString()}`,
-        `${found.failures} failures, ${found.refused} windows refused, ${found.quarantined} in quarantine, ${found.waiting} waiting to be pushed`,
-        '',
-        formatTable(['stream', 'without a hole up to', 'last reading'], streamRows),
-      ].join('\n'),
-    )
-  }
-  return exitCodes.done
+  // Streams that are only pushed have no readings.
+  const pulled = found.streams.filter((stream) => catalogue.pulled.some(({ name }) => name === stream.stream))
+  const streamRows = pulled.map((stream) => [
+    stream.stream,
+    formatMinute(stream.checkpoint),
+    formatMinute(stream.readAt) || 'never',
+  ])
+  printResult(
+    context.terminal,
+    ['profiles show', found],
+    [
+      `${found.externalId} (our id ${found.profileId}), ${found.state}`,
+      `wanted from ${found.wantedFrom.toISOString()}, last done ${found.finishedAt?.toISOString() ?? 'never'}, due ${found.dueAt.toISOString()}`,
+      `${found.failures} failures, ${found.refused} windows refused, ${found.quarantined} in quarantine, ${found.waiting} waiting to be pushed`,
+      '',
+      formatTable(['stream', 'without a hole up to', 'last reading'], streamRows),
+    ],
+  )
 }

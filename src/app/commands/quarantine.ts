@@ -3,23 +3,23 @@ import { quarantineOf } from '../../operations/open-quarantine.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
 import { replayedText } from '../../pipeline/ledger/retry.ts'
 import type { QuarantineFilter } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
-import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
-import { formatTable } from '../terminal/table.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
+import { printList, printResult } from '../terminal/print-result.ts'
 import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
 
 export async function listQuarantine(
   context: CommandContext,
   { limit, ...filter }: QuarantineFilter & { limit: number },
-): Promise<number> {
-  const { terminal } = context
+): Promise<void> {
   const found = await readWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
     return quarantineOf(pool).list(filter, limit)
   })
-  if (terminal.json) for (const { profileId: _, ...record } of found) terminal.printJson('quarantine list', record)
-  else if (found.length === 0) terminal.print('Quarantine is empty.')
-  else {
-    const rows = found.map((record) => [
+  const records = found.map(({ profileId: _, ...record }) => record)
+  printList(context.terminal, ['quarantine list', records], {
+    none: 'Quarantine is empty.',
+    head: ['id', 'profile', 'stream', 'way', 'times', 'last seen', 'at', 'reason'],
+    cells: (record) => [
       record.id,
       record.externalId,
       record.stream,
@@ -28,35 +28,27 @@ export async function listQuarantine(
       formatMinute(record.lastSeenAt),
       record.path,
       record.reason,
-    ])
-    terminal.print(formatTable(['id', 'profile', 'stream', 'way', 'times', 'last seen', 'at', 'reason'], rows))
-  }
-  return exitCodes.done
+    ],
+  })
 }
 
 /** Prints the content of a record. No other command and no log does. */
-export async function showQuarantined(context: CommandContext, { id }: { id: string }): Promise<number> {
-  const { terminal } = context
+export async function showQuarantined(context: CommandContext, { id }: { id: string }): Promise<void> {
   const found = await readWarehouse(context, (pool) => quarantineOf(pool).show(id))
   if (!found) throw unknownIdProblem('quarantined record', 'vitalsync quarantine list')
   const { profileId: _, ...shown } = found
-  if (terminal.json) terminal.printJson('quarantine show', shown)
-  else {
-    terminal.print(
-      [
-        `${found.stream} (${found.direction}) of ${found.externalId}, seen ${formatNumber(found.times)} times, last ${found.lastSeenAt.toISOString()}`,
-        `reason: ${found.path === '' ? '' : `${found.path}: `}${found.reason}`,
-        '',
-        found.body,
-      ].join('\n'),
-    )
-  }
-  return exitCodes.done
+  const lines = [
+    `${found.stream} (${found.direction}) of ${found.externalId}, seen ${formatNumber(found.times)} times, last ${found.lastSeenAt.toISOString()}`,
+    `reason: ${found.path === '' ? '' : `${found.path}: `}${found.reason}`,
+    '',
+    found.body,
+  ]
+  printResult(context.terminal, ['quarantine show', shown], lines)
 }
 
 const NOTHING_TO_DO = 'Nothing to do: no quarantined record fits. The list: vitalsync quarantine list.'
 
-export async function replayQuarantine(context: CommandContext, filter: QuarantineFilter): Promise<number> {
+export async function replayQuarantine(context: CommandContext, filter: QuarantineFilter): Promise<void> {
   const { terminal } = context
   const replayed = await withWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
@@ -71,10 +63,9 @@ export async function replayQuarantine(context: CommandContext, filter: Quaranti
     'quarantined record',
     'vitalsync quarantine list',
   ])
-  return exitCodes.done
 }
 
-export async function discardQuarantined(context: CommandContext, filter: QuarantineFilter): Promise<number> {
+export async function discardQuarantined(context: CommandContext, filter: QuarantineFilter): Promise<void> {
   const { terminal } = context
   const discarded = await withWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
@@ -85,5 +76,4 @@ export async function discardQuarantined(context: CommandContext, filter: Quaran
   else if (discarded > 0)
     terminal.print(`${formatNumber(discarded)} discarded. A record that upstream sends again comes back.`)
   requireAllFound(discarded, filter, ['quarantined record', 'vitalsync quarantine list'])
-  return exitCodes.done
 }

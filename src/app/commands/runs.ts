@@ -2,22 +2,21 @@ import { UsageProblem } from '../../base/errors.ts'
 import { formatDuration, formatMinute } from '../../base/text/readable.ts'
 import { unknownIdProblem } from '../../operations/select-profiles.ts'
 import { createRuns, type Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
-import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
 import { formatTable, shadedCell } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
 
 /** Prints the last runs, newest first. */
-export async function runRuns(context: CommandContext, { limit }: { limit: number }): Promise<number> {
+export async function runRuns(context: CommandContext, { limit }: { limit: number }): Promise<void> {
   const { terminal } = context
   const found = await readWarehouse(context, (pool) => createRuns({ pool }).listNewest(limit))
   if (terminal.json) for (const run of found) terminal.printJson('runs', run)
   else terminal.print(found.length === 0 ? 'No run yet.' : runsTable(found, terminal.paint))
-  return exitCodes.done
 }
 
 /** Ends a run that is under way, whichever process began it. */
-export async function stopRun(context: CommandContext, { runId }: { runId: string }): Promise<number> {
+export async function stopRun(context: CommandContext, { runId }: { runId: string }): Promise<void> {
   await withWarehouse(context, async (pool) => {
     const runs = createRuns({ pool })
     const run = await runs.get(runId)
@@ -27,7 +26,6 @@ export async function stopRun(context: CommandContext, { runId }: { runId: strin
     await runs.end(runId, 'stopped')
   })
   context.terminal.print(`Stopped run ${runId}.`)
-  return exitCodes.done
 }
 
 const stateShades = { running: undefined, done: 'good', stopped: 'odd', failed: 'bad' } as const

@@ -7,6 +7,7 @@ import { measuredRateOf } from '../../pipeline/ledger/measured-rate.ts'
 import { type CoveredWindow, sampleCoveredWindows } from '../../pipeline/warehouse/verification/covered-windows.ts'
 import type { VerifiedWindow } from '../../pipeline/work/verify-window.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { printResult } from '../terminal/print-result.ts'
 import { formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type OpenPipeline, withPipeline } from '../with-pipeline.ts'
@@ -32,8 +33,7 @@ const DIFFERENCES_SHOWN = 20
 export async function runVerify(context: CommandContext, options: VerifyOptions): Promise<number> {
   const { terminal } = context
   const result = await withPipeline(context, (opened) => verifySample(opened, options, terminal))
-  if (terminal.json) terminal.printJson('verify', result)
-  else terminal.print(resultLines(result, options).join('\n'))
+  printResult(terminal, ['verify', result], resultLines(result, options))
   return result.windowsDiffering === result.windowsMended ? exitCodes.done : exitCodes.failures
 }
 

@@ -9,12 +9,12 @@ import {
   type SettleSettings,
 } from '../../../pipeline/ledger/settle-time.ts'
 import { readSettleTimes, type SettleTimeReport } from '../../../pipeline/warehouse/reports/lateness-report.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
 import { formatTable } from '../../terminal/table.ts'
 import { readWarehouse } from '../../with-pipeline.ts'
 
 /** Prints the settle time of every stream, and what it follows from. */
-export async function runExplainSettle(context: CommandContext): Promise<number> {
+export async function runExplainSettle(context: CommandContext): Promise<void> {
   const { terminal, config } = context
   const computed = await readWarehouse(context, (pool) => readSettleTimes(pool))
   const explained = pulledStreams
@@ -28,7 +28,6 @@ export async function runExplainSettle(context: CommandContext): Promise<number>
     )
   if (terminal.json) for (const explanation of explained) terminal.printJson('explain settle', explanation)
   else terminal.print(settleLines(explained).join('\n'))
-  return exitCodes.done
 }
 
 type StreamFallback = { readonly name: string; readonly settleMs: number }

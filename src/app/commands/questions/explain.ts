@@ -1,16 +1,14 @@
 import type { ExplainedFactor, ExplainedLogGroup, Explanation } from '../../../base/contract/score-explanation.ts'
 import { reasonText } from '../../../operations/day-report-text.ts'
 import { type ExplainOptions, fetchExplanation } from '../../../operations/fetch-explanation.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
+import { printResult } from '../../terminal/print-result.ts'
 import { withUpstream } from '../../with-pipeline.ts'
 
 /** Prints where a score comes from. */
-export async function runExplain(context: CommandContext, options: ExplainOptions): Promise<number> {
-  const { terminal } = context
+export async function runExplain(context: CommandContext, options: ExplainOptions): Promise<void> {
   const found = await withUpstream(context, (upstream) => fetchExplanation(upstream, options))
-  if (terminal.json) terminal.printJson('explain', found)
-  else terminal.print(explanationLines(found).join('\n'))
-  return exitCodes.done
+  printResult(context.terminal, ['explain', found], explanationLines(found))
 }
 
 /** The explanation as lines for a terminal. */

@@ -8,7 +8,7 @@ import { type EmptyCause, emptyCauses } from '../../../pipeline/ledger/empty-cau
 import type { Pool } from '../../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { readKnownCoverage } from '../../../pipeline/warehouse/reports/coverage-report.ts'
 import { readEmptySpans } from '../../../pipeline/warehouse/reports/empty-spans.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
 import { formatTable } from '../../terminal/table.ts'
 import { readWarehouse } from '../../with-pipeline.ts'
 
@@ -22,7 +22,7 @@ type GapsOptions = Selection & {
 const PROFILES_PER_PAGE = 500
 
 /** Prints the missing windows with the reasons, page by page of profiles. */
-export async function runGaps(context: CommandContext, options: GapsOptions): Promise<number> {
+export async function runGaps(context: CommandContext, options: GapsOptions): Promise<void> {
   if (options.empty) return printEmptyDays(context, options)
   const { terminal, signal } = context
   const shown: string[][] = []
@@ -47,19 +47,18 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
       }
     }
   })
-  if (terminal.json) return exitCodes.done
+  if (terminal.json) return
   if (shown.length === 0) {
     const unsettled =
       passing === 0
         ? ' and has settled'
         : `; ${formatCount(passing, 'span')} can still change and will be read again: --all`
-    return print(terminal, `No gaps: everything that is wanted was read${unsettled}.`)
+    return terminal.print(`No gaps: everything that is wanted was read${unsettled}.`)
   }
   const all = [...totals.values()].reduce((sum, n) => sum + n, 0)
   const table = formatTable(['profile', 'stream', 'from', 'to', 'reason', 'detail'], shown)
   const meanings = meaningsOf(gapReasons, totals, reasonMeanings)
-  return print(
-    terminal,
+  terminal.print(
     `${table}${restText(all - shown.length)}\n\n${formatCount(all, 'gap')}: ${sumsText(totals)}\n${meanings}`,
   )
 }
@@ -75,7 +74,7 @@ const meaningsOf = <Reason extends string>(
   meanings: Readonly<Record<Reason, string>>,
 ) => reasons.flatMap((reason) => (totals.has(reason) ? [`  ${reason}: ${meanings[reason]}`] : [])).join('\n')
 
-async function printEmptyDays(context: CommandContext, options: GapsOptions): Promise<number> {
+async function printEmptyDays(context: CommandContext, options: GapsOptions): Promise<void> {
   const { terminal, signal } = context
   const shown: string[][] = []
   const totals = new Map<EmptyCause, number>()
@@ -97,12 +96,11 @@ async function printEmptyDays(context: CommandContext, options: GapsOptions): Pr
       } else if (shown.length < options.limit) shown.push([externalId, stream, firstDay, lastDay, cause, detail])
     }
   })
-  if (terminal.json) return exitCodes.done
-  if (shown.length === 0) return print(terminal, 'No empty days: upstream has something for each day that has settled.')
+  if (terminal.json) return
+  if (shown.length === 0) return terminal.print('No empty days: upstream has something for each day that has settled.')
   const header = ['profile', 'stream', 'first day', 'last day', 'cause', 'evidence of the last day']
   const meanings = meaningsOf(emptyCauses, totals, causeMeanings)
-  return print(
-    terminal,
+  terminal.print(
     `${formatTable(header, shown)}${restText(spans - shown.length)}\n\nEmpty days: ${sumsText(totals)}\n${meanings}`,
   )
 }
@@ -116,11 +114,6 @@ const reasonMeanings: Readonly<Record<GapReason, string>> = {
   unsettled: 'it was read, and is read again until late data can no longer change it',
   waiting:
     'something was pushed for it, replayed from quarantine or found to differ; it is read again until upstream says that it has derived, or two readings agree',
-}
-
-function print(terminal: CommandContext['terminal'], text: string): number {
-  terminal.print(text)
-  return exitCodes.done
 }
 
 async function* eachGap(

@@ -2,7 +2,8 @@ import { formatCount, formatDuration, formatNumber } from '../../../base/text/re
 import { SECOND } from '../../../base/time/units.ts'
 import { makePlan, type Plan } from '../../../operations/make-plan.ts'
 import { profileIdsOf, type Selection, tellIfNobody } from '../../../operations/select-profiles.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
+import { printResult } from '../../terminal/print-result.ts'
 import { formatTable } from '../../terminal/table.ts'
 import { readWarehouse } from '../../with-pipeline.ts'
 
@@ -14,15 +15,13 @@ type PlanOptions = Selection & {
 }
 
 /** Prints the windows and requests that a sync, or a back-fill of the range, would take, the covered windows, and the duration. */
-export async function runPlan(context: CommandContext, options: PlanOptions): Promise<number> {
+export async function runPlan(context: CommandContext, options: PlanOptions): Promise<void> {
   const { terminal } = context
   const plan = await readWarehouse(context, async (pool) => {
     await tellIfNobody(pool, terminal)
     return makePlan(pool, context, { ...options, profileIds: await profileIdsOf(pool, options.profiles) })
   })
-  if (terminal.json) terminal.printJson('plan', plan)
-  else terminal.print(planLines(plan).join('\n'))
-  return exitCodes.done
+  printResult(terminal, ['plan', plan], planLines(plan))
 }
 
 function durationText({ windows, requestsPerSecond, seconds, measuredPerSecond, expectedSeconds }: Plan): string {

@@ -2,7 +2,7 @@ import { UsageProblem } from '../../../base/errors.ts'
 import { formatCount } from '../../../base/text/readable.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import { readQuery } from '../../../pipeline/warehouse/reports/read-query.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
 import { formatCsv, formatTable } from '../../terminal/table.ts'
 import { readWarehouse } from '../../with-pipeline.ts'
 
@@ -14,7 +14,7 @@ const ROWS_AT_ONCE = 1000
 const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024
 
 /** Answers a query as the role for questions, and prints its rows. */
-export async function runSql(context: CommandContext, { text, limit, csv }: SqlOptions): Promise<number> {
+export async function runSql(context: CommandContext, { text, limit, csv }: SqlOptions): Promise<void> {
   const { terminal } = context
   const statement = (text ?? (await readStandardInput())).trim().replace(/;\s*$/, '')
   if (statement === '') {
@@ -46,10 +46,9 @@ export async function runSql(context: CommandContext, { text, limit, csv }: SqlO
       if (more) return
     }
   })
-  if (csv || terminal.json) return exitCodes.done
+  if (csv || terminal.json) return
   const rest = more ? ', and more: --limit, or --json for all' : ''
   terminal.print(`${formatTable(head, shown)}\n\n${formatCount(shown.length, 'row')}${rest}`)
-  return exitCodes.done
 }
 
 const cellText = (cell: unknown): string =>

@@ -6,7 +6,8 @@ import type { LaneTrouble } from '../../../pipeline/fleet/lane-troubles.ts'
 import { formatPartList } from '../../../pipeline/fleet/queue-parts.ts'
 import { openQueueEngine } from '../../../pipeline/queue/engine.ts'
 import { openBudgetStore } from '../../../pipeline/queue/open-budget-store.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
+import { printResult } from '../../terminal/print-result.ts'
 import { formatTable, shadedCell } from '../../terminal/table.ts'
 import type { Paint } from '../../terminal/terminal.ts'
 import { readWarehouse } from '../../with-pipeline.ts'
@@ -14,7 +15,7 @@ import { progressText } from '../columns.ts'
 import { runsTable } from '../runs.ts'
 
 /** Prints lag, freshness, last runs, backlog, failures by reason and budget. */
-export async function runStatus(context: CommandContext): Promise<number> {
+export async function runStatus(context: CommandContext): Promise<void> {
   const { terminal } = context
   const found = await readWarehouse(context, async (pool, { queueUrl, closeStack }) => {
     const engine = closeStack.add(
@@ -25,9 +26,7 @@ export async function runStatus(context: CommandContext): Promise<number> {
     const budgetStore = closeStack.add(openBudgetStore(engine, pool, queueUrl), 'budget')
     return readStatus({ pool, engine, budgetStore }, context.config.budget)
   })
-  if (terminal.json) terminal.printJson('status', found)
-  else terminal.print(statusLines(found, terminal.paint).join('\n'))
-  return exitCodes.done
+  printResult(terminal, ['status', found], statusLines(found, terminal.paint))
 }
 
 const SETTLING_NOTE =

@@ -5,13 +5,13 @@ import { fetchUpstreamReasons } from '../../../operations/fetch-explanation.ts'
 import { profileIdsOf, selectedStreams } from '../../../operations/select-profiles.ts'
 import { type DayReport, readDayReports } from '../../../pipeline/warehouse/reports/day-report.ts'
 import { upstreamThatRuns } from '../../join-engines.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
 import { askAlone, readWarehouse } from '../../with-pipeline.ts'
 
 type WhyOptions = { readonly externalId: string; readonly date: string; readonly streams: readonly string[] }
 
 /** Prints whether a person's day is there, or why it is not, with the evidence. */
-export async function runWhy(context: CommandContext, { externalId, date, streams }: WhyOptions): Promise<number> {
+export async function runWhy(context: CommandContext, { externalId, date, streams }: WhyOptions): Promise<void> {
   const { terminal } = context
   const names = selectedStreams(pulledStreams, streams).map(({ name }) => name)
   const found = await readWarehouse(context, async (pool) => {
@@ -26,7 +26,6 @@ export async function runWhy(context: CommandContext, { externalId, date, stream
   const reports = await Promise.all(found.map((report) => withUpstreamReasons(context, report)))
   if (terminal.json) for (const report of reports) terminal.printJson('why', report)
   else terminal.print(reports.map((report) => reportLines(report).join('\n')).join('\n'))
-  return exitCodes.done
 }
 
 /** Adds upstream's own answer where a day has no scores. Nothing depends on it, and no service is started for it. */

@@ -7,7 +7,8 @@ import {
   setOrReadSourcePriority,
 } from '../../service-accounts.ts'
 import { withServiceDatabase } from '../../service-database.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
+import { printResult } from '../../terminal/print-result.ts'
 import { formatTable } from '../../terminal/table.ts'
 
 type CreateOptions = {
@@ -18,51 +19,34 @@ type CreateOptions = {
 }
 
 /** Prints the secret of a new key; it cannot be read again. */
-export async function createServiceKey(context: CommandContext, options: CreateOptions): Promise<number> {
-  const { terminal } = context
+export async function createServiceKey(context: CommandContext, options: CreateOptions): Promise<void> {
   const { publicId, secret } = await withServiceDatabase(context, (database) => addServiceKey(database, options))
   const shown =
     options.kind === 'app' ? { appId: publicId, appSecret: secret } : { clientId: publicId, clientSecret: secret }
-  if (terminal.json) terminal.printJson('service keys create', shown)
-  else for (const [name, value] of Object.entries(shown)) terminal.print(`${name.padEnd(14)}${value}`)
-  return exitCodes.done
+  const lines = Object.entries(shown).map(([name, value]) => `${name.padEnd(14)}${value}`)
+  printResult(context.terminal, ['service keys create', shown], lines)
 }
 
-export async function listServiceKeys(context: CommandContext): Promise<number> {
-  const { terminal } = context
+export async function listServiceKeys(context: CommandContext): Promise<void> {
   const keys = await withServiceDatabase(context, readServiceKeys)
-  if (terminal.json) terminal.printJson('service keys list', keys)
-  else {
-    terminal.print(
-      formatTable(
-        ['id', 'kind', 'account', 'label', 'made', 'revoked'],
-        keys.map((key) => [
-          key.publicId,
-          key.kind,
-          key.account,
-          key.label,
-          formatDay(key.createdAt),
-          formatDay(key.revokedAt),
-        ]),
-      ),
-    )
-  }
-  return exitCodes.done
+  const rows = keys.map(({ publicId, kind, account, label, createdAt, revokedAt }) => [
+    ...[publicId, kind, account, label, formatDay(createdAt), formatDay(revokedAt)],
+  ])
+  const table = formatTable(['id', 'kind', 'account', 'label', 'made', 'revoked'], rows)
+  printResult(context.terminal, ['service keys list', keys], table)
 }
 
 const formatDay = (at: Date | null) => at?.toISOString().slice(0, 10) ?? ''
 
-export async function revokeServiceKey(context: CommandContext, { publicId }: { publicId: string }): Promise<number> {
+export async function revokeServiceKey(context: CommandContext, { publicId }: { publicId: string }): Promise<void> {
   await withServiceDatabase(context, (database) => endServiceKey(database, publicId))
   context.terminal.say(`${publicId} is revoked.`)
-  return exitCodes.done
 }
 
 /** Gives a database role the privileges that a running service needs, and no more. */
-export async function runServiceGrant(context: CommandContext, { role }: { role: string }): Promise<number> {
+export async function runServiceGrant(context: CommandContext, { role }: { role: string }): Promise<void> {
   await withServiceDatabase(context, (database) => grantServicePrivileges(database, role))
   context.terminal.say(`${role} may serve. Start it with --no-migrate.`)
-  return exitCodes.done
 }
 
 type SourcesOptions = {
@@ -72,7 +56,7 @@ type SourcesOptions = {
 }
 
 /** Sets or shows the order in which an account's sources are preferred. */
-export async function runServiceSources(context: CommandContext, options: SourcesOptions): Promise<number> {
+export async function runServiceSources(context: CommandContext, options: SourcesOptions): Promise<void> {
   const { terminal } = context
   const { sources, profiles } = await withServiceDatabase(context, (database) =>
     setOrReadSourcePriority(database, options),
@@ -82,7 +66,6 @@ export async function runServiceSources(context: CommandContext, options: Source
     terminal.print(sources.length === 0 ? 'the order of the model' : sources.join(', '))
     if (options.sources) terminal.say(`${profiles} profiles will be derived anew.`)
   }
-  return exitCodes.done
 }
 
 type RevokeOptions = {
@@ -92,8 +75,7 @@ type RevokeOptions = {
 }
 
 /** Ends tokens in every running service, at once. Keys stay: the holder of a key gets new tokens. */
-export async function revokeServiceTokens(context: CommandContext, options: RevokeOptions): Promise<number> {
+export async function revokeServiceTokens(context: CommandContext, options: RevokeOptions): Promise<void> {
   const revoked = await withServiceDatabase(context, (database) => endTokens(database, options))
   context.terminal.say(`${revoked} tokens are revoked, and the refresh tokens with them.`)
-  return exitCodes.done
 }

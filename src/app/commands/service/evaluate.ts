@@ -8,7 +8,8 @@ import { createSeededRandom } from '../../../service/sandbox/people/seeded-rando
 import { findOnlyAccount } from '../../../service/store/credentials/api-keys.ts'
 import { withServicePool } from '../../service-accounts.ts'
 import { withServiceDatabase } from '../../service-database.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
+import { printResult } from '../../terminal/print-result.ts'
 import { formatTable } from '../../terminal/table.ts'
 
 type EvaluateOptions = { readonly file: string; readonly account?: string }
@@ -16,7 +17,7 @@ type EvaluateOptions = { readonly file: string; readonly account?: string }
 const bytesMax = 64 * 1024 * 1024
 
 /** Prints how closely the derived values run with reference figures: a user who has a reference can judge the model by it. */
-export async function runEvaluate(context: CommandContext, { file, ...options }: EvaluateOptions): Promise<number> {
+export async function runEvaluate(context: CommandContext, { file, ...options }: EvaluateOptions): Promise<void> {
   const { terminal } = context
   const figures = parseReferenceFigures(await readText(file))
   // The same file gives the same intervals.
@@ -31,9 +32,7 @@ export async function runEvaluate(context: CommandContext, { file, ...options }:
       })
     }),
   )
-  if (terminal.json) terminal.printJson('evaluate', evaluation)
-  else terminal.print(evaluationText(evaluation))
-  return exitCodes.done
+  printResult(terminal, ['evaluate', evaluation], evaluationText(evaluation))
 }
 
 async function readText(file: string): Promise<string> {

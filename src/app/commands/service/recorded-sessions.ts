@@ -5,7 +5,7 @@ import { formatCount } from '../../../base/text/readable.ts'
 import { cleanHar, HAR_BYTES_MAX, parseHar } from '../../../operations/contract/clean-har.ts'
 import { replayHar } from '../../../operations/contract/replay-har.ts'
 import { untilAborted } from '../../../operations/processes/repeat.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
 
 async function readHar(file: string, action: string) {
   const hint = 'Give an HTTP archive of at most 64 MB.'
@@ -23,7 +23,7 @@ async function readHar(file: string, action: string) {
 export async function runHarClean(
   { terminal }: CommandContext,
   { file, output }: { file: string; output: string },
-): Promise<number> {
+): Promise<void> {
   const har = await readHar(file, 'clean')
   await replacePrivateFile(output, JSON.stringify(cleanHar(har), null, 1)).catch((cause: Error) => {
     throw new UsageProblem(`write ${output}: ${cause.message}`, { hint: 'Choose another file with --output.', cause })
@@ -31,14 +31,13 @@ export async function runHarClean(
   terminal.print(
     `${output}: ${formatCount(har.log.entries.length, 'request')}, without secrets and values. Read it before you send it.`,
   )
-  return exitCodes.done
 }
 
 /** Serves until it is stopped. */
 export async function runReplay(
   { terminal, signal }: CommandContext,
   { file, port }: { file: string; port: number },
-): Promise<number> {
+): Promise<void> {
   const har = await readHar(file, 'replay')
   const onUnknown = (request: string) => terminal.print(`not recorded: ${request}`)
   const replay = await replayHar(har, { port, onUnknown }).catch((cause: Error) => {
@@ -49,5 +48,4 @@ export async function runReplay(
   )
   await untilAborted(signal)
   await replay.close()
-  return exitCodes.done
 }

@@ -5,7 +5,7 @@ import { DAY } from '../../../base/time/units.ts'
 import { exportWriters } from '../../../service/sandbox/exports/export-writers.ts'
 import { logsOf, samplePeople } from '../../../service/sandbox/people/sample-people.ts'
 import { offsetMinutesAt } from '../../../service/sandbox/people/zone-offsets.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
 
 /** Which days of made-up people are written, and the folder for them. */
 export type PeopleFilesOptions = {
@@ -28,7 +28,7 @@ export const DAYS_MAX = 1000
 export async function runSandboxPeople(
   { terminal }: Pick<CommandContext, 'terminal'>,
   { as, person: number, days, seed, until, output }: SandboxPeopleOptions,
-): Promise<number> {
+): Promise<void> {
   const person = number <= PEOPLE_IN_FILES_MAX ? samplePeople(seed, number).at(-1) : undefined
   const write = exportWriters[as]
   if (!person || !write || days > DAYS_MAX)
@@ -48,7 +48,6 @@ export async function runSandboxPeople(
   const { homeZone: timeZone } = person
   if (terminal.json) terminal.printJson('sandbox people', { file, timeZone, days, format: as })
   else terminal.print(`${file}: ${days} days of a made-up person in ${timeZone}, as ${as}`)
-  return exitCodes.done
 }
 
 export function writeProblem(path: string, cause: unknown): UsageProblem {

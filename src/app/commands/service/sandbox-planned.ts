@@ -5,7 +5,7 @@ import { dayText } from '../../../base/time/local-time.ts'
 import { DAY } from '../../../base/time/units.ts'
 import type { FaultRule } from '../../../service/sandbox/faults/fault-rules.ts'
 import { type PlannedPerson, plannedPerson } from '../../../service/sandbox/people/planned-people.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
 import { DAYS_MAX, PEOPLE_IN_FILES_MAX, type PeopleFilesOptions, writeProblem } from './sandbox-people.ts'
 
 /** Logs handed in after the last day; the lines carry no time, and count as handed in when they are imported. */
@@ -21,7 +21,7 @@ const truthColumns =
 export async function runSandboxPlanned(
   { terminal }: Pick<CommandContext, 'terminal'>,
   { people, days, seed, until, output }: PeopleFilesOptions & { readonly people: number },
-): Promise<number> {
+): Promise<void> {
   if (people > PEOPLE_IN_FILES_MAX || days > DAYS_MAX)
     throw new UsageProblem(`write planned people: ${people} people with ${days} days are too many`, {
       hint: `--people is at most ${PEOPLE_IN_FILES_MAX}, --days at most ${DAYS_MAX}.`,
@@ -45,7 +45,6 @@ export async function runSandboxPlanned(
   if (terminal.json) terminal.printJson('sandbox planned', { folder: output, ...counts })
   else
     terminal.print(`${output}: ${counts.logs} logs of ${people} planned people, ${days} days; ${TRUTH_FILE} says why`)
-  return exitCodes.done
 }
 
 function faultsOf({ externalId, days }: PlannedPerson): FaultRule[] {

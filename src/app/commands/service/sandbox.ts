@@ -10,7 +10,7 @@ import { type Sandbox, type SandboxOptions as StartOptions, startSandbox } from 
 import { startAtKeptPort } from '../../join-engines.ts'
 import { sandboxSecretOf, writeSandboxCredentials } from '../../sandbox-secret.ts'
 import { sandboxFolderOf } from '../../service-database.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
 
 type SandboxOptions = {
   /** Absent: PORT. 0 takes a free one. */
@@ -32,7 +32,7 @@ const PROGRESS_SHOWN_FROM = 50
  * is printed, when the sandbox answers requests. A sandbox that is stopped while it stores its people stores the rest of
  * them at the next start.
  */
-export async function runSandbox(context: CommandContext, options: SandboxOptions): Promise<number> {
+export async function runSandbox(context: CommandContext, options: SandboxOptions): Promise<void> {
   const { config, terminal, log, signal } = context
   const { host, profiles, days, seed } = options
   const faults = [...(options.plain ? plainRules : []), ...options.faults.map(parseFaultRule)]
@@ -60,7 +60,6 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
   } finally {
     await closeStack.close()
   }
-  return exitCodes.done
 }
 
 async function startOwnPostgres({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<string> {

@@ -7,7 +7,7 @@ import { deriveExtension } from '../../../service/recompute/extension.ts'
 import { startService } from '../../../service/server.ts'
 import { migrateService } from '../../../service/store/migrate-service.ts'
 import { requireServiceDatabase } from '../../service-database.ts'
-import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import type { CommandContext } from '../../terminal/command-context.ts'
 
 type ServiceOptions = {
   /** Absent: PORT. 0 takes a free one. */
@@ -18,7 +18,7 @@ type ServiceOptions = {
 }
 
 /** Serves until stopped, then finishes the requests in flight. With `--json` one line is printed when it is ready. */
-export async function runService(context: CommandContext, options: ServiceOptions): Promise<number> {
+export async function runService(context: CommandContext, options: ServiceOptions): Promise<void> {
   const { config, terminal, log, signal } = context
   const databaseUrl = requireServiceDatabase(config)
   if (options.migrate) await migrateService(databaseUrl)
@@ -41,7 +41,6 @@ export async function runService(context: CommandContext, options: ServiceOption
       )
     await untilAborted(signal)
   })
-  return exitCodes.done
 }
 
 /** One core is left to the requests. */

@@ -1,0 +1,30 @@
+import type { JsonResult, JsonResultName } from '../results/json-results.ts'
+import { formatTable, type TableCell } from './table.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Prints a result: with --json as JSON, else as text. */
+export function printResult<N extends JsonResultName>(
+  terminal: Terminal,
+  result: readonly [command: N, value: JsonResult<N>],
+  text: string | readonly string[],
+): void {
+  if (terminal.json) terminal.printJson(...result)
+  else terminal.print([text].flat().join('\n'))
+}
+
+type List<Row> = {
+  readonly head: readonly string[]
+  readonly cells: (row: Row) => readonly TableCell[]
+  /** Printed in place of a table without rows. */
+  readonly none: string
+}
+
+/** Prints a list: with --json an object a line, else a table. */
+export function printList<N extends JsonResultName, Row extends JsonResult<N>>(
+  terminal: Terminal,
+  [command, found]: readonly [command: N, found: readonly Row[]],
+  { head, cells, none }: List<Row>,
+): void {
+  if (terminal.json) for (const row of found) terminal.printJson(command, row)
+  else terminal.print(found.length === 0 ? none : formatTable(head, found.map(cells), terminal.paint))
+}
