@@ -4,9 +4,7 @@ import type { DayReport, DayState } from '../pipeline/warehouse/reports/day-repo
 import { causeSentence, causeStep } from './cause-text.ts'
 import type { UpstreamReason } from './fetch-explanation.ts'
 
-type AskedReport = DayReport & { readonly upstreamSays?: readonly UpstreamReason[] }
-
-export function reportLines(report: AskedReport): string[] {
+export function reportLines(report: DayReport & { readonly upstreamSays?: readonly UpstreamReason[] }): string[] {
   const { externalId, stream, localDate, state, reason, rows, settled } = report
   const stateText = state === 'data' ? formatCount(rows, 'record') : state.replace('_', ' ')
   const answer = `${stream} of ${externalId} on ${localDate}: ${stateText}${reason === '' ? '' : `: ${reason}`}`

@@ -96,9 +96,7 @@ const postgresErrors: ReadonlyArray<{ states: RegExp; hint: string; code: number
   { states: /^42501$/, hint: 'Run it as the role that owns the tables.', code: usage },
 ]
 
-type SystemError = Error & { code: string; syscall: string; path?: string }
-
-const isSystemError = (error: unknown): error is SystemError =>
+const isSystemError = (error: unknown): error is Error & { code: string; syscall: string; path?: string } =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && 'syscall' in error
 
 function describeFileError(error: unknown): DescribedError | undefined {

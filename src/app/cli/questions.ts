@@ -114,8 +114,6 @@ export function declareExplain(program: Verb, cli: CliProcess): void {
   declareExplainSettle(explain, cli)
 }
 
-type SqlCliOptions = { limit: number; csv: boolean; json: boolean }
-
 export function declareSql(program: Verb, cli: CliProcess): void {
   program
     .command('sql')
@@ -131,7 +129,7 @@ export function declareSql(program: Verb, cli: CliProcess): void {
       'vitalsync sql --json "select * from warehouse.runs"',
       'vitalsync sql --csv "select * from warehouse.valid_days where not valid" > missing.csv',
     )
-    .action(async (text: string | undefined, { json, limit, csv }: SqlCliOptions) => {
+    .action(async (text: string | undefined, { json, limit, csv }: { limit: number; csv: boolean; json: boolean }) => {
       const { runSql } = await import('../commands/questions/sql.ts')
       await runSql(cli.context({ json }), { text, limit, csv })
     })

@@ -12,8 +12,6 @@ import {
   type Verb,
 } from './options.ts'
 
-type ServiceCliOptions = { port?: number; host: string; migrate: boolean; json: boolean }
-
 export function declareService(program: Verb, cli: CliProcess): void {
   const service = program
     .command('service')
@@ -27,7 +25,7 @@ export function declareService(program: Verb, cli: CliProcess): void {
       'vitalsync service --port 8080 --no-migrate',
       'vitalsync service keys create --account acme',
     )
-    .action(async ({ json, ...options }: ServiceCliOptions) => {
+    .action(async ({ json, ...options }: { port?: number; host: string; migrate: boolean; json: boolean }) => {
       const { runService } = await import('../commands/service/service.ts')
       await runService(cli.context({ json }), options)
     })
@@ -58,8 +56,6 @@ function declareServiceKeys(service: Verb, cli: CliProcess): void {
   declareRevoke(keys, cli)
 }
 
-type CreateCliOptions = { account: string; app: boolean; label: string; json: boolean }
-
 function declareCreate(keys: Verb, cli: CliProcess): void {
   keys
     .command('create')
@@ -69,7 +65,7 @@ function declareCreate(keys: Verb, cli: CliProcess): void {
     .option('--label <words>', 'note about the key', '')
     .addOption(jsonOption('print the key as JSON'))
     .examples('vitalsync service keys create --account acme', 'vitalsync service keys create --app --json')
-    .action(async ({ json, app, ...options }: CreateCliOptions) => {
+    .action(async ({ json, app, ...options }: { account: string; app: boolean; label: string; json: boolean }) => {
       const { createServiceKey } = await import('../commands/service/accounts.ts')
       await createServiceKey(cli.context({ json }), { ...options, kind: app ? 'app' : 'client' })
     })
@@ -123,8 +119,6 @@ function declareServiceSources(service: Verb, cli: CliProcess): void {
     })
 }
 
-type RevokeCliOptions = { account: string; profile?: string }
-
 function declareServiceTokens(service: Verb, cli: CliProcess): void {
   service
     .command('tokens')
@@ -137,7 +131,7 @@ function declareServiceTokens(service: Verb, cli: CliProcess): void {
       'vitalsync service tokens revoke --account acme',
       'vitalsync service tokens revoke --account acme --profile ada',
     )
-    .action(async ({ account, profile }: RevokeCliOptions) => {
+    .action(async ({ account, profile }: { account: string; profile?: string }) => {
       const { revokeServiceTokens } = await import('../commands/service/accounts.ts')
       await revokeServiceTokens(cli.context({ json: false }), { account, externalId: profile })
     })

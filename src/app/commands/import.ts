@@ -126,11 +126,9 @@ const countsText = ({ read, accepted, duplicate, rejected }: RowProgress, separa
 const showProgress = (terminal: Terminal, now: RowProgress, sizeBytes: number | undefined): void =>
   terminal.progress(countsText(now, ' · '), sizeBytes ? now.position / sizeBytes : undefined)
 
-type Position = { readonly position: number; readonly line: number }
-
 type Opening = Omit<ImportOptions, 'format'> & {
   format: FileFormat
-  begin: Position
+  begin: { readonly position: number; readonly line: number }
   onStrangeType: (strange: StrangeType) => void
 }
 

@@ -19,9 +19,7 @@ export async function runProfilesErase(context: CommandContext, { externalId, ye
   return proof.complete ? exitCodes.done : exitCodes.failures
 }
 
-type Proof = Awaited<ReturnType<typeof eraseAndProve>>
-
-function proofLines(proof: Proof, { paint }: Terminal): string[] {
+function proofLines(proof: Awaited<ReturnType<typeof eraseAndProve>>, { paint }: Terminal): string[] {
   const removed = proof.removed.map(({ table, rows }) => [table, rows])
   const left = proof.left.map(({ table, rows }) => `${rows} in ${table}`).join(', ')
   return [

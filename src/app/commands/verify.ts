@@ -19,7 +19,6 @@ type VerifyOptions = Selection & {
   readonly mend: boolean
 }
 
-type WindowDifference = ReturnType<typeof differenceOf>
 type VerifyResult = Awaited<ReturnType<typeof verifySample>>
 
 const WINDOWS_AT_ONCE = 8
@@ -151,7 +150,7 @@ function differencesLines({ differences, windowsDiffering, windowsMended }: Veri
   ]
 }
 
-const differenceCells = (difference: WindowDifference) => [
+const differenceCells = (difference: ReturnType<typeof differenceOf>) => [
   difference.externalId,
   difference.stream,
   formatMinute(difference.startAt),

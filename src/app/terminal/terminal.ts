@@ -34,10 +34,8 @@ const COLUMNS_DEFAULT = 80
 
 const colourCodes: Readonly<Record<Shade, number>> = { good: 32, odd: 33, bad: 31 }
 
-type OutputStream = { readonly isTTY?: boolean; hasColors?(): boolean }
-
 /** Colours only on a terminal that has colours, and where neither NO_COLOR nor TERM=dumb is set. */
-export function painterFor(stream: OutputStream): Paint {
+export function painterFor(stream: { readonly isTTY?: boolean; hasColors?(): boolean }): Paint {
   const isColoured = stream.isTTY === true && stream.hasColors?.() === true
   return (shade, text) => (isColoured ? `\u001b[${colourCodes[shade]}m${text}\u001b[39m` : text)
 }

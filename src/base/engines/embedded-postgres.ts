@@ -131,14 +131,12 @@ const runAsIdentity = (location: PostgresLocation) =>
 /** An empty environment: PG* variables of the user's shell must not change the embedded server. */
 const cleanEnvironment = (): NodeJS.ProcessEnv => ({ PATH: '/usr/bin:/bin', LC_ALL: 'C.UTF-8', TZ: 'UTC' })
 
-type Server = { readonly port: number; readonly child: ChildProcess; log(): string }
-
 /** Another program may take a free port before the server listens there: the next one is tried then. */
 async function startAtKeptPort(
   location: PostgresLocation,
   options: EmbeddedPostgresOptions,
   urlOn: (port: number) => string,
-): Promise<Server> {
+): Promise<{ readonly port: number; readonly child: ChildProcess; log(): string }> {
   const kept = await readKeptPort(options.folder, 'postgres-port')
   for (const candidate of [...kept.candidates, ...ANY_PORT_AGAIN]) {
     const port = candidate || (await freePort())

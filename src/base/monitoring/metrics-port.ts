@@ -17,10 +17,8 @@ type MetricsPortOptions = {
   readonly unready?: () => readonly Unready[]
 }
 
-type MetricsPort = { readonly url: string; close(): void }
-
 /** Serves the metrics on a port of their own: a caller who may ask for records need not see metrics, and the other way round. */
-export async function openMetricsPort(options: MetricsPortOptions): Promise<MetricsPort> {
+export async function openMetricsPort(options: MetricsPortOptions): Promise<{ readonly url: string; close(): void }> {
   const { host, port } = options
   const server = createServer((request, response) => {
     answer(options, request, response).catch(() => response.destroy())

@@ -17,14 +17,12 @@ import { SECOND } from '../time/units.ts'
 import { attributesText, metricsText, spanText } from './otlp-body.ts'
 import { SpanOutbox } from './span-outbox.ts'
 
-type TraceSampler = `${'' | 'parentbased_'}${'always_on' | 'always_off' | 'traceidratio'}`
-
 /** From the standard variables `OTEL_*`. */
 export type OtlpSettings = {
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
   /** By the standard's name. `parentbased_…`: a trace that another process began is recorded if that process does. */
-  readonly sampler: TraceSampler
+  readonly sampler: `${'' | 'parentbased_'}${'always_on' | 'always_off' | 'traceidratio'}`
   /** The share of traces that the samplers by ratio record. */
   readonly tracesShare: number
   /** Absent: the name that the process gives itself. */

@@ -7,11 +7,9 @@ const CHUNK_ROWS = 100
 const CHUNKS_KEPT_MAX = 60
 const ASKED_AT_ONCE_MAX = 3
 
-type Chunk = { readonly rows: MapAnswer['rows']; isOld: boolean }
-
 /** The rows of a selection, asked for in portions as they come into view. */
 export function openMapRows(query: Readonly<Record<string, string>>) {
-  const chunks = new Map<number, Chunk>()
+  const chunks = new Map<number, { readonly rows: MapAnswer['rows']; isOld: boolean }>()
   const asking = new Set<number>()
   const stop = new AbortController()
   const summary = signal<Pick<MapAnswer, 'total' | 'counts'> | undefined>(undefined)

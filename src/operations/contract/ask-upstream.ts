@@ -18,10 +18,8 @@ import { accountTokenKey, profileTokenKey, searchKeys } from './access-points.ts
 import { type ContractPoint, type Exchange, isOk, type Question, type Seen } from './contract-point.ts'
 import { PEOPLE_MAX } from './stream-answers.ts'
 
-type UpstreamAccount = { readonly url: string; readonly clientId: string; readonly clientSecret: string }
-
 export type AskOptions = {
-  readonly upstream: UpstreamAccount
+  readonly upstream: { readonly url: string; readonly clientId: string; readonly clientSecret: string }
   /** externalIds to ask about; absent: the first that a search finds. */
   readonly people: readonly string[]
   readonly requestsPerSecond: number

@@ -33,10 +33,8 @@ type ChartProps = {
 const readValue = (value: number | null | undefined): string =>
   value === null || value === undefined ? 'none' : value.toLocaleString('en', { maximumFractionDigits: 2 })
 
-type ReadProps = Pick<ChartProps, 'days' | 'series'> & { readonly height: number }
-
 /** The columns of a chart by days, as `FittedSvg` reads them. */
-const columnsOf = ({ days, series, height }: ReadProps) => ({
+const columnsOf = ({ days, series, height }: Pick<ChartProps, 'days' | 'series'> & { readonly height: number }) => ({
   count: days.length,
   boxOf(index: number, width: number) {
     const step = (width - LEFT) / days.length

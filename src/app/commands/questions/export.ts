@@ -39,10 +39,8 @@ export async function runExport(context: CommandContext, options: ExportOptions)
   return signal.aborted ? exitCodes.failures : exitCodes.done
 }
 
-type ExportWork = Pick<ExportOfStreams, 'pool' | 'streams' | 'since' | 'signal' | 'onProgress'>
-
 async function writeOutput(
-  work: ExportWork,
+  work: Pick<ExportOfStreams, 'pool' | 'streams' | 'since' | 'signal' | 'onProgress'>,
   options: ExportOptions,
   before: SavedExportState,
 ): Promise<ExportedStreams> {

@@ -11,7 +11,6 @@ import { followedCounts, mayAct } from '../dashboard-state.ts'
 import { CausePageLinks, causesQuery, PageLinks, PersonLink, pageOfCauses } from '../links.tsx'
 import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
 
-type Group = Json<FailureGroupsAnswer>['groups'][number]
 type Failure = Json<FailuresAnswer>['failures'][number]
 
 /** Failures by cause: how many, since when, what to do, and the two things that can be done. */
@@ -82,10 +81,8 @@ function Groups({ page, again }: { page: Json<FailureGroupsAnswer>; again: () =>
 const nextTryWords = ({ nextTryAt }: { nextTryAt: string | null }): string =>
   nextTryAt ? shownAge(nextTryAt, nowMs.value) : onlyAfterRetry
 
-type Choice = { readonly cause: string } | { readonly ids: readonly string[] }
-
 type ChoiceProps = {
-  readonly choice: Choice
+  readonly choice: { readonly cause: string } | { readonly ids: readonly string[] }
   readonly count: number
   /** Distinguishes the buttons. */
   readonly about: string
@@ -141,7 +138,7 @@ function ChoiceActions({ choice, count, about, option, preview, again }: ChoiceP
   )
 }
 
-function GroupActions({ group, again }: { group: Group; again: () => void }) {
+function GroupActions({ group, again }: { group: Json<FailureGroupsAnswer>['groups'][number]; again: () => void }) {
   const { cause, reason, count } = group
   return (
     <ChoiceActions

@@ -105,10 +105,8 @@ function Groups({ page, again }: { page: Json<QuarantineGroupsAnswer>; again: ()
   )
 }
 
-type RecordsProps = { cause: string; group: Group | undefined; again: () => void }
-
 /** A page of the records of one reason; the address holds where it begins. */
-function RecordsOf({ cause, group, again: againAll }: RecordsProps) {
+function RecordsOf({ cause, group, again: againAll }: { cause: string; group: Group | undefined; again: () => void }) {
   const before = address.value.query.get('before')
   const query = before === null ? { cause } : { cause, before }
   const { answer, again } = useAnswer<QuarantineAnswer>('quarantine', query, followedCounts())

@@ -10,8 +10,6 @@ import type { QuestionAnswer, SavedQuestionsAnswer } from '../../routes/question
 import { session } from '../dashboard-state.ts'
 
 type Answer = Json<QuestionAnswer>
-type Saved = Json<SavedQuestionsAnswer>[number]
-
 /** `how-complete-is-each-stream` */
 const addressOf = (title: string): string => (title.toLowerCase().match(/[a-z]+/g) ?? []).join('-')
 
@@ -42,7 +40,7 @@ export function QuestionsScreen() {
   const { answer, again } = useAnswer<SavedQuestionsAnswer>('questions')
   const asked = address.value.query.get('saved')
   const { sql, found, error, isBusy, run } = useQuestion()
-  const choose = ({ sql: chosen }: Saved) => {
+  const choose = ({ sql: chosen }: Json<SavedQuestionsAnswer>[number]) => {
     sql.value = chosen
     void run()
   }

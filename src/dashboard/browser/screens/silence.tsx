@@ -10,8 +10,6 @@ import { shownAge, shownInstant, shownNumber, shownShare, shownSpan } from '../.
 import type { AdherenceAnswer, SilenceGroupsAnswer, SilentAnswer } from '../../routes/silence-routes.ts'
 import { followed } from '../dashboard-state.ts'
 
-type Silent = Json<SilentAnswer>['people'][number]
-
 /** Lists silent people, the most unusual first, and the groups that fell silent together. */
 export function SilenceScreen() {
   const state = address.value.query.get('state') ?? ''
@@ -58,7 +56,7 @@ const head = ['person', 'what', 'silent for', 'usually', 'unusual', 'last', 'cam
 
 const shownHours = (hours: number | null) => (hours === null ? 'no habit' : shownSpan(hours * HOUR))
 
-const SilentRow = ({ person }: { person: Silent }) => (
+const SilentRow = ({ person }: { person: Json<SilentAnswer>['people'][number] }) => (
   <tr>
     <td>
       <Link to={`/people/${person.profileId}`}>

@@ -12,8 +12,6 @@ type AskedWindow = Pick<Reading, 'profileId' | 'stream' | 'window'>
 /** The evidence of the reading with the tag about the edges of its window: the same holds for an unchanged reading. */
 export type HeldTags = ReadonlyMap<string, WindowEdges>
 
-type EdgesJson = readonly [readonly number[], boolean]
-
 /**
  * Finds which of these unchanged readings are about a tag that the ledger still holds, by the keys of their ledger rows. The
  * rows are locked by the statement before: a tag that is gone was dropped because the stored records are no longer as they came
@@ -25,7 +23,7 @@ export async function findHeldTags(
 ): Promise<HeldTags> {
   if (readings.length === 0) return new Map()
   const column = columnOf(readings)
-  const { rows } = await tx.query<{ n: number; edges: EdgesJson }>({
+  const { rows } = await tx.query<{ n: number; edges: readonly [readonly number[], boolean] }>({
     name: 'find held tags',
     text: `select i.n::int4 as n, t.edges
       from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::int4[])

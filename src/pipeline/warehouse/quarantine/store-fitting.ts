@@ -28,13 +28,11 @@ type Fitting = {
   readonly fields: Fields
 }
 
-type LockedLedger = ReadonlyMap<string, LockedLedgerRow>
-
 type FittingOptions = {
   readonly streams: readonly PulledStream[]
   readonly examiner: ReadingExaminer
   /** The rows of these people, which the caller has locked. */
-  readonly ledger: LockedLedger
+  readonly ledger: ReadonlyMap<string, LockedLedgerRow>
   readonly nowMs: number
 }
 

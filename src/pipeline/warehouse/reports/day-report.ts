@@ -13,8 +13,6 @@ export const dayStates = [
 export type DayState = (typeof dayStates)[number]
 
 type DayRefusal = { status: number | null; reason: string; attempts: number; firstAt: Date; nextTryAt: Date | null }
-type DayQuarantine = { id: string; path: string; reason: string; lastSeenAt: Date }
-
 /** The records of a stream's day in the warehouse, or why there are none, with the evidence. */
 export type DayReport = {
   readonly externalId: string
@@ -37,7 +35,7 @@ export type DayReport = {
   /** Items that wait to be pushed and end on the day or span it. */
   readonly itemsWaiting: number
   readonly refusals: readonly DayRefusal[]
-  readonly quarantined: readonly DayQuarantine[]
+  readonly quarantined: readonly { id: string; path: string; reason: string; lastSeenAt: Date }[]
   /** The last run that finished the profile. */
   readonly runId: string | null
 }

@@ -32,9 +32,8 @@ type Comparison = {
   readonly name: string
   readonly value: number
   readonly unit: string
-  readonly data: readonly Reference[]
+  readonly data: readonly { readonly type: string; readonly value: number; readonly state: string }[]
 }
-type Reference = { readonly type: string; readonly value: number; readonly state: string }
 type ScoreChange = {
   readonly type: string
   readonly day: string

@@ -113,13 +113,11 @@ export const canAsk = (source: QuestionSource): Promise<boolean> =>
     () => false,
   )
 
-type Session = { readonly client: pg.PoolClient; end(): Promise<void> }
-
 /** Logs in with the first key whose password is the role's. Never as the owner. */
 async function logIn(
   { pool, databaseUrl, keys }: QuestionSource,
   { timeoutMs }: Pick<Question, 'timeoutMs'>,
-): Promise<Session> {
+): Promise<{ readonly client: pg.PoolClient; end(): Promise<void> }> {
   const { role } = await readQuestionsRole(pool)
   let refused: unknown
   for (const key of keys) {

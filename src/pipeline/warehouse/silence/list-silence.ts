@@ -57,10 +57,8 @@ export async function listSilent(
 }
 
 export const silenceGroupings = ['day', 'device', 'model', 'app'] as const
-type SilenceGrouping = (typeof silenceGroupings)[number]
-
 export type SilenceGroup = {
-  readonly by: SilenceGrouping
+  readonly by: (typeof silenceGroupings)[number]
   readonly name: string
   readonly people: number
   readonly silent: number

@@ -7,8 +7,6 @@ import type { CoveredWindow } from './covered-windows.ts'
 /** A window that was read before, with upstream's tag of that reading. */
 type HeldTag = { readonly window: Span; readonly tag: string }
 
-type TagRow = { startMs: number; endMs: number; tag: string; requestHash: number }
-
 /** More requests than this are not worth the proof. */
 const WINDOWS_MAX = 4
 
@@ -19,7 +17,7 @@ const WINDOWS_MAX = 4
 export async function findTagsAround(pool: Pool, covered: CoveredWindow): Promise<HeldTag[] | undefined> {
   const { profileId, stream } = covered
   const window = taggedSpanOf(stream, covered.window)
-  const { rows } = await pool.query<TagRow>(
+  const { rows } = await pool.query<{ startMs: number; endMs: number; tag: string; requestHash: number }>(
     `select ${epochMsSql('t.from_at')} as "startMs", ${epochMsSql('t.to_at')} as "endMs", t.tag,
        t.request_hash as "requestHash"
      from vitalsync.reading_tags t join vitalsync.ledger l using (profile_id, stream)

@@ -54,8 +54,6 @@ export const tableText = (columns: Cells, rows: readonly Cells[], delimiter = ',
     `${[columns, ...rows].map((row) => row.map((cell) => textOf(cell, delimiter)).join(delimiter)).join('\n')}\n`,
   )
 
-type ZipPart = { readonly name: string; readonly data: Buffer }
-
 const VERSION = 20
 const UTF8_NAMES = 0x0800
 const DEFLATED = 8
@@ -63,7 +61,7 @@ const DEFLATED = 8
 const NO_DATE = 0x0021
 
 /** A zip of a few files, in memory. */
-export function zipOf(parts: readonly ZipPart[]): Buffer {
+export function zipOf(parts: readonly { readonly name: string; readonly data: Buffer }[]): Buffer {
   const bodies: Buffer[] = []
   const list: Buffer[] = []
   let offset = 0

@@ -14,10 +14,8 @@ export type SeededRandom = {
   pick<T>(items: readonly [T, ...T[]]): T
 }
 
-type HashWords = readonly [number, number, number, number]
-
 /** A hash of 128 bits (cyrb128, public domain). */
-function digest(text: string): HashWords {
+function digest(text: string): readonly [number, number, number, number] {
   let a = 1779033703
   let b = 3144134277
   let c = 1013904242

@@ -21,13 +21,11 @@ export type Timeline = {
   /** Floors climbed, in the minute in which the climb ended. */
   floors: Uint8Array
   beds: TimeInBed[]
-  sessions: ExercisePeriod[]
+  sessions: { startMs: number; endMs: number; name: string }[]
 }
 
 /** A time in bed. `day` is the local day it counts for. */
 export type TimeInBed = { day: number; startMs: number; endMs: number; isNap: boolean }
-type ExercisePeriod = { startMs: number; endMs: number; name: string }
-
 const napSeed = 'nap'
 const betweenNightsMs = 8 * HOUR
 const shortestNightMs = 4.5 * HOUR
