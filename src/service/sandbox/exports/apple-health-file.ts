@@ -1,7 +1,7 @@
-import { checkedInstant, formatOffset } from '../../../base/time/instant.ts'
+import { formatOffset } from '../../../base/time/instant.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { zipOf } from './timed-logs.ts'
+import type { TimedLog, ZipPart } from './timed-logs.ts'
 
 /** Apple's type and unit of a quantity, and what a value of ours is multiplied by. */
 type Quantity = readonly [type: string, unit: string, scale: number]
@@ -42,22 +42,21 @@ const workouts: Readonly<Record<string, string>> = {
 }
 
 /** Apple Health has no record for RMSSD, and none for the lock of a phone. */
-const isExportable = ({ dataType }: SampleLog): boolean =>
-  [quantities, sleepValues, workouts].some((types) => Object.hasOwn(types, dataType))
+const isExportable = ({ log }: TimedLog): boolean =>
+  [quantities, sleepValues, workouts].some((types) => Object.hasOwn(types, log.dataType))
 
 /** A person's logs as Apple Health exports them: each date-time in the one offset of the day of the export. */
-export function appleHealthExport(logs: readonly SampleLog[], offsetMinutes: number): { name: string; data: Buffer } {
-  const dateOf = (text: string) => appleDate(checkedInstant(text).epochMs, offsetMinutes)
-  const records = logs.filter(isExportable).map((log, index) => {
-    const [start, end] = [dateOf(log.startDateTime), dateOf(log.endDateTime)]
+export function appleHealthFiles(timed: readonly TimedLog[], offsetMinutes: number): ZipPart[] {
+  const records = timed.filter(isExportable).map(({ log, startMs, endMs }, index) => {
+    const [start, end] = [appleDate(startMs, offsetMinutes), appleDate(endMs, offsetMinutes)]
     const dates = `creationDate="${end}" startDate="${start}" endDate="${end}"`
     // Each record has another address, as on a phone.
     const device = `&lt;&lt;HKDevice: 0x${(0x280000000 + index * 64).toString(16)}&gt;, name:${log.deviceType}, model:${log.deviceType}, software:9.1&gt;`
     return elementOf(log, `sourceName="${log.source}" sourceVersion="9.1" device="${device}" ${dates}`)
   })
-  const exportDate = dateOf(logs.at(-1)?.endDateTime ?? '2026-01-01T00:00:00Z')
+  const exportDate = appleDate(timed.at(-1)?.endMs ?? Date.UTC(2026, 0), offsetMinutes)
   const text = `${head}<HealthData locale="en_GB">\n <ExportDate value="${exportDate}"/>\n${records.join('')}</HealthData>\n`
-  return { name: 'export.zip', data: zipOf([{ name: 'apple_health_export/export.xml', data: Buffer.from(text) }]) }
+  return [{ name: 'apple_health_export/export.xml', data: Buffer.from(text) }]
 }
 
 const head = `<?xml version="1.0" encoding="UTF-8"?>

@@ -1,5 +1,4 @@
-import type { SampleLog } from '../people/sample-logs.ts'
-import { offsetText, ofType, type TimedLog, timedLog, zipOf } from './timed-logs.ts'
+import { offsetText, ofType, type TimedLog, type ZipPart } from './timed-logs.ts'
 
 /** The versions of the schemas that Open mHealth published last. */
 const versions: Readonly<Record<string, string>> = {
@@ -35,13 +34,11 @@ const codes: Readonly<Record<string, readonly [code: string, unit: string, scale
   respiratory_rate: ['9279-1', '/min', 1],
 }
 
-const withoutPhone = (logs: readonly SampleLog[]) =>
-  logs.filter(({ deviceType }) => deviceType !== 'phone').map(timedLog)
 const scaled = (value: number, scale: number) => Number((value * scale).toFixed(4))
 
 /** The logs of a watch and a scale as data points of Open mHealth, one a line. */
-export function openMhealthExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const points = withoutPhone(logs).flatMap((sample) => {
+export function openMhealthFiles(timed: readonly TimedLog[]): ZipPart[] {
+  const points = timed.flatMap((sample) => {
     const { dataType, value } = sample.log
     const [schema, field, unit, scale] = schemas[dataType] ?? []
     const frame = { effective_time_frame: omhFrame(sample) }
@@ -77,8 +74,7 @@ const pointOf = ({ log }: TimedLog, name: string, body: object) => ({
 })
 
 /** The logs of a watch and a scale as observations of FHIR, one a line. */
-export function fhirExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = withoutPhone(logs)
+export function fhirFiles(timed: readonly TimedLog[]): ZipPart[] {
   const observations = Object.entries(codes).flatMap(([dataType, [code, unit, scale]]) =>
     ofType(timed, dataType).map((sample) => ({
       resourceType: 'Observation',
@@ -99,7 +95,6 @@ const fhirTime = (sample: TimedLog) =>
     ? { effectiveDateTime: offsetText(sample.startMs, sample) }
     : { effectivePeriod: { start: offsetText(sample.startMs, sample), end: offsetText(sample.endMs, sample) } }
 
-function linesOf(name: string, objects: readonly object[]) {
-  const data = Buffer.from(`${objects.map((object) => JSON.stringify(object)).join('\n')}\n`)
-  return { name: `${name}.zip`, data: zipOf([{ name: `${name}.ndjson`, data }]) }
-}
+const linesOf = (name: string, objects: readonly object[]): ZipPart[] => [
+  { name: `${name}.ndjson`, data: Buffer.from(`${objects.map((object) => JSON.stringify(object)).join('\n')}\n`) },
+]

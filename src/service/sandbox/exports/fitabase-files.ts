@@ -1,14 +1,12 @@
 import { MINUTE } from '../../../base/time/units.ts'
-import type { SampleLog } from '../people/sample-logs.ts'
-import { nightsOf, ofType, type TimedLog, tableText, timedLog, zipOf } from './timed-logs.ts'
+import { nightsOf, ofType, stepMinutes, type TimedLog, tableText, type ZipPart } from './timed-logs.ts'
 
 const PERSON = '1503960366'
 
 /** The logs of a watch and a scale as Fitabase hands them out: local times, written the American way. */
-export function fitabaseExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.filter(({ deviceType }) => deviceType !== 'phone').map(timedLog)
+export function fitabaseFiles(timed: readonly TimedLog[]): ZipPart[] {
   const files = {
-    minuteStepsNarrow: tableText(['Id', 'ActivityMinute', 'Steps'], ofType(timed, 'steps').flatMap(stepMinutes)),
+    minuteStepsNarrow: tableText(['Id', 'ActivityMinute', 'Steps'], ofType(timed, 'steps').flatMap(stepCells)),
     heartrate_seconds: tableText(
       ['Id', 'Time', 'Value'],
       ofType(timed, 'heart_rate').map((sample) => [PERSON, americanText(sample.startMs, sample), sample.log.value]),
@@ -25,8 +23,7 @@ export function fitabaseExport(logs: readonly SampleLog[]): { name: string; data
       ]),
     ),
   }
-  const parts = Object.entries(files).map(([name, data]) => ({ name: `Fitabase/${name}_merged.csv`, data }))
-  return { name: 'fitabase.zip', data: zipOf(parts) }
+  return Object.entries(files).map(([name, data]) => ({ name: `Fitabase/${name}_merged.csv`, data }))
 }
 
 /** `4/12/2016 7:21:00 AM` on the clock of the log. */
@@ -40,12 +37,8 @@ function americanText(atMs: number, { wallShiftMs }: TimedLog): string {
 const minutesOfLog = ({ startMs, endMs }: TimedLog) =>
   Array.from({ length: Math.round((endMs - startMs) / MINUTE) }, (_, index) => startMs + index * MINUTE)
 
-/** Whole steps, the earlier minutes with the rest. */
-const stepMinutes = (sample: TimedLog) => {
-  const minutes = minutesOfLog(sample)
-  const [whole, rest] = [Math.floor(sample.log.value / minutes.length), sample.log.value % minutes.length]
-  return minutes.map((atMs, index) => [PERSON, americanText(atMs, sample), whole + (index < rest ? 1 : 0)])
-}
+const stepCells = (sample: TimedLog) =>
+  stepMinutes(sample).map(({ atMs, steps }) => [PERSON, americanText(atMs, sample), steps])
 
 const sleepMinutes = (sample: TimedLog, night: number) =>
   minutesOfLog(sample).map((atMs) => [

@@ -1,15 +1,15 @@
 import { MINUTE, SECOND } from '../../../base/time/units.ts'
-import type { SampleLog } from '../people/sample-logs.ts'
 import {
+  jsonPart,
   minutesOf,
   nightsOf,
   offsetText,
   ofType,
+  stepMinutes,
   type TimedLog,
   tableText,
-  timedLog,
   wallText,
-  zipOf,
+  type ZipPart,
 } from './timed-logs.ts'
 
 const levels: Readonly<Record<string, string>> = {
@@ -25,13 +25,11 @@ const CONFIDENT = 3
 const FOLDER = 'Takeout/Fitbit'
 
 /** The logs of a person's watch as Google Takeout exports them for Fitbit: steps and heart rate in UTC, the rest in local time. */
-export function fitbitExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedLog)
+export function fitbitFiles(timed: readonly TimedLog[]): ZipPart[] {
   const first = new Date(timed[0]?.startMs ?? 0).toISOString().slice(0, 10)
-  const jsonFiles = Object.entries(listsOf(timed)).map(([name, list]) => ({
-    name: `${FOLDER}/Global Export Data/${name}-${first}.json`,
-    data: Buffer.from(JSON.stringify(list)),
-  }))
+  const jsonFiles = Object.entries(listsOf(timed)).map(([name, list]) =>
+    jsonPart(`${FOLDER}/Global Export Data/${name}-${first}.json`, list),
+  )
   const tableFiles = Object.entries(tablesOf(timed)).map(([name, lines]) => ({
     name: `${FOLDER}/${name} - ${first}.csv`,
     data: Buffer.from(`${lines.join('\n')}\n`),
@@ -40,7 +38,7 @@ export function fitbitExport(logs: readonly SampleLog[]): { name: string; data: 
     name: `${FOLDER}/${name}_${first}.csv`,
     data,
   }))
-  return { name: 'takeout.zip', data: zipOf([...jsonFiles, ...tableFiles, ...newerFiles]) }
+  return [...jsonFiles, ...tableFiles, ...newerFiles]
 }
 
 const exercises: Readonly<Record<string, string>> = {
@@ -109,7 +107,9 @@ function newerTablesOf(timed: readonly TimedLog[]) {
 }
 
 const listsOf = (timed: readonly TimedLog[]) => ({
-  steps: ofType(timed, 'steps').flatMap(stepMinutes),
+  steps: ofType(timed, 'steps')
+    .flatMap(stepMinutes)
+    .map(({ atMs, steps }) => ({ dateTime: shortDate(atMs), value: String(steps) })),
   heart_rate: ofType(timed, 'heart_rate').map(({ startMs, log }) => ({
     dateTime: shortDate(startMs),
     value: { bpm: log.value, confidence: CONFIDENT },
@@ -137,15 +137,6 @@ const tablesOf = (timed: readonly TimedLog[]) => ({
 function shortDate(atMs: number): string {
   const text = new Date(atMs).toISOString()
   return `${text.slice(5, 7)}/${text.slice(8, 10)}/${text.slice(2, 4)} ${text.slice(11, 19)}`
-}
-
-/** Whole steps, minute by minute, the earlier minutes with the rest. */
-function stepMinutes({ log, startMs, endMs }: TimedLog) {
-  const minutes = (endMs - startMs) / MINUTE
-  return Array.from({ length: minutes }, (_, index) => ({
-    dateTime: shortDate(startMs + index * MINUTE),
-    value: String(Math.floor(log.value / minutes) + (index < log.value % minutes ? 1 : 0)),
-  }))
 }
 
 function restingDay(sample: TimedLog) {

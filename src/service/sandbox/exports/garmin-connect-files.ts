@@ -1,10 +1,8 @@
 import { DAY, HOUR, MINUTE } from '../../../base/time/units.ts'
-import type { SampleLog } from '../people/sample-logs.ts'
-import { nightsOf, ofType, secondsOf, type TimedLog, timedLog, zipOf } from './timed-logs.ts'
+import { jsonPart, nightsOf, ofType, stageSeconds, type TimedLog, type ZipPart } from './timed-logs.ts'
 
 /** The logs of a watch and a scale as the JSON files of a Garmin account's export. */
-export function garminConnectExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.map(timedLog)
+export function garminConnectFiles(timed: readonly TimedLog[]): ZipPart[] {
   const watch = timed.filter(({ log }) => log.deviceType === 'watch')
   const files = {
     'DI-Connect-Wellness/person_sleepData': [...nightsOf(watch).map(nightOf), ...windowsWithoutSleep(watch)],
@@ -17,30 +15,22 @@ export function garminConnectExport(logs: readonly SampleLog[]): { name: string;
       weight: { weight: Math.round(log.value * 1000), sourceType: 'INDEX_SCALE', timestampGMT: gmtText(startMs) },
     })),
   }
-  const parts = Object.entries(files).map(([name, list]) => ({
-    name: `DI_CONNECT/${name}.json`,
-    data: Buffer.from(JSON.stringify(list)),
-  }))
-  return { name: 'garmin-connect.zip', data: zipOf(parts) }
+  return Object.entries(files).map(([name, list]) => jsonPart(`DI_CONNECT/${name}.json`, list))
 }
 
 /** `2026-03-29T07:45:03.0` */
 const gmtText = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 19)}.0`
 
-function nightOf({ night, stages }: { readonly night: TimedLog; readonly stages: readonly TimedLog[] }) {
-  const sum = (stage: string) =>
-    ofType(stages, `sleep_stage_${stage}`).reduce((all, sample) => all + secondsOf(sample), 0)
-  return {
-    sleepStartTimestampGMT: gmtText(night.startMs),
-    sleepEndTimestampGMT: gmtText(night.endMs),
-    calendarDate: gmtText(night.endMs + night.wallShiftMs).slice(0, 10),
-    sleepWindowConfirmationType: 'ENHANCED_CONFIRMED_FINAL',
-    deepSleepSeconds: sum('deep'),
-    lightSleepSeconds: sum('light'),
-    remSleepSeconds: sum('rem'),
-    awakeSleepSeconds: sum('awake'),
-  }
-}
+const nightOf = ({ night, stages }: { readonly night: TimedLog; readonly stages: readonly TimedLog[] }) => ({
+  sleepStartTimestampGMT: gmtText(night.startMs),
+  sleepEndTimestampGMT: gmtText(night.endMs),
+  calendarDate: gmtText(night.endMs + night.wallShiftMs).slice(0, 10),
+  sleepWindowConfirmationType: 'ENHANCED_CONFIRMED_FINAL',
+  deepSleepSeconds: stageSeconds(stages, 'deep'),
+  lightSleepSeconds: stageSeconds(stages, 'light'),
+  remSleepSeconds: stageSeconds(stages, 'rem'),
+  awakeSleepSeconds: stageSeconds(stages, 'awake'),
+})
 
 /** An account holds a window also for nights that no watch measured: here for the two nights after the last day. */
 function windowsWithoutSleep(watch: readonly TimedLog[]) {

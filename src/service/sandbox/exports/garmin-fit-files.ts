@@ -1,6 +1,5 @@
 import { DAY } from '../../../base/time/units.ts'
-import type { SampleLog } from '../people/sample-logs.ts'
-import { ofType, type TimedLog, timedLog, zipOf } from './timed-logs.ts'
+import { ofType, type TimedLog, type ZipPart } from './timed-logs.ts'
 
 export const fitTypes = { enum: 0x00, uint8: 0x02, uint16: 0x84, uint32: 0x86 } as const
 const { uint8, uint16, uint32 } = fitTypes
@@ -54,11 +53,10 @@ const sports: Readonly<Record<string, readonly [sport: number, subSport: number]
 type Row = Parameters<typeof fitFile>[0][number]
 
 /** The logs of a watch and a scale as FIT files: one of monitoring for each local day, one for each session, one of the scale. */
-export function garminFitExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.map(timedLog)
+export function garminFitFiles(timed: readonly TimedLog[]): ZipPart[] {
   const watch = timed.filter(({ log }) => log.deviceType === 'watch')
   const days = Map.groupBy(watch, ({ startMs, wallShiftMs }) => Math.floor((startMs + wallShiftMs) / DAY))
-  const parts = [
+  return [
     ...[...days].map(([day, dayLogs]) => ({ name: `MONITOR/${day}.fit`, data: monitoringFile(day, dayLogs) })),
     ...ofType(watch, /^exercise_session_/).map((sample) => ({
       name: `ACTIVITY/${sample.startMs}.fit`,
@@ -66,7 +64,6 @@ export function garminFitExport(logs: readonly SampleLog[]): { name: string; dat
     })),
     { name: 'WEIGHT/scale.fit', data: weightFile(ofType(timed, 'weight')) },
   ]
-  return { name: 'garmin.zip', data: zipOf(parts) }
 }
 
 const fileId = (type: number, atMs: number): Row => ({

@@ -1,5 +1,4 @@
-import type { SampleLog } from '../people/sample-logs.ts'
-import { ofType, type TimedLog, timedLog, zipOf } from './timed-logs.ts'
+import { jsonPart, ofType, type TimedLog, type ZipPart } from './timed-logs.ts'
 
 /** The merged stream of a type, the kind of its values, and the stream of the watch that it is made of. */
 const streams: Readonly<
@@ -20,8 +19,7 @@ const stages: Readonly<Record<string, number>> = {
 }
 
 /** The logs of a watch and a scale as Takeout has them of Google Fit: merged streams, and the raw streams that they repeat. */
-export function googleFitExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.filter(({ deviceType }) => deviceType !== 'phone').map(timedLog)
+export function googleFitFiles(timed: readonly TimedLog[]): ZipPart[] {
   const measured = Object.entries(streams).flatMap(([dataType, [type, merged, kind, scale]]) => {
     const points = ofType(timed, dataType).map((sample) =>
       pointOf(sample, type, { [kind]: Number((sample.log.value * scale).toFixed(4)) }),
@@ -31,19 +29,16 @@ export function googleFitExport(logs: readonly SampleLog[]): { name: string; dat
   const nights = ofType(timed, /^sleep_stage_(awake|light|deep|rem)$/).map((sample) =>
     pointOf(sample, 'sleep.segment', { intVal: stages[sample.log.dataType] ?? 0 }),
   )
-  const sessions = ofType(timed, /^exercise_session_/).map((sample) => ({
-    name: `Takeout/Fit/All Sessions/${sample.startMs}.json`,
-    data: Buffer.from(
-      JSON.stringify({
-        fitnessActivity: sample.log.dataType.replace('exercise_session_', ''),
-        startTime: new Date(sample.startMs).toISOString(),
-        endTime: new Date(sample.endMs).toISOString(),
-        duration: `${(sample.endMs - sample.startMs) / 1000}s`,
-      }),
-    ),
-  }))
+  const sessions = ofType(timed, /^exercise_session_/).map((sample) =>
+    jsonPart(`Takeout/Fit/All Sessions/${sample.startMs}.json`, {
+      fitnessActivity: sample.log.dataType.replace('exercise_session_', ''),
+      startTime: new Date(sample.startMs).toISOString(),
+      endTime: new Date(sample.endMs).toISOString(),
+      duration: `${(sample.endMs - sample.startMs) / 1000}s`,
+    }),
+  )
   const sleep = streamFile('derived:com.google.sleep.segment:com.google.android.gms:merged', nights)
-  return { name: 'takeout-fit.zip', data: zipOf([...measured, sleep, ...sessions]) }
+  return [...measured, sleep, ...sessions]
 }
 
 type Point = ReturnType<typeof pointOf>
@@ -60,10 +55,11 @@ const pointOf = ({ startMs, endMs }: TimedLog, type: string, value: Readonly<Rec
   modifiedTimeMillis: endMs,
 })
 
-const streamFile = (stream: string, points: readonly Point[]) => ({
-  name: `Takeout/Fit/All Data/${stream.replaceAll(/[:<]/g, '_')}.json`,
-  data: Buffer.from(JSON.stringify({ 'Data Source': stream, 'Data Points': points })),
-})
+const streamFile = (stream: string, points: readonly Point[]) =>
+  jsonPart(`Takeout/Fit/All Data/${stream.replaceAll(/[:<]/g, '_')}.json`, {
+    'Data Source': stream,
+    'Data Points': points,
+  })
 
 const rawOf = (type: string, points: readonly Point[]) => {
   const { name, data } = streamFile(`raw:com.google.${type}:com.example.watch:`, points)

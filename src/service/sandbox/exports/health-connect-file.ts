@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UsageProblem } from '../../../base/errors.ts'
 import { MINUTE } from '../../../base/time/units.ts'
-import type { SampleLog } from '../people/sample-logs.ts'
-import { nightsOf, ofType, type TimedLog, timedLog, zipOf } from './timed-logs.ts'
+import { nightsOf, ofType, type TimedLog, type ZipPart } from './timed-logs.ts'
 
 /** The table and column of a measure, and what a value of ours is multiplied by: grams and small calories. */
 const moments: Readonly<Record<string, readonly [table: string, column: string, scale: number]>> = {
@@ -44,7 +43,7 @@ const intervalForm = `${origin}, start_time integer, start_zone_offset integer, 
 type Insert = (table: string, fields: Readonly<Record<string, string | number | Uint8Array>>) => number
 
 /** The logs of a person as Health Connect exports them: a database in a zip. */
-export async function healthConnectExport(logs: readonly SampleLog[]): Promise<{ name: string; data: Buffer }> {
+export async function healthConnectFiles(timed: readonly TimedLog[]): Promise<ZipPart[]> {
   const { DatabaseSync } = await import('node:sqlite').catch((cause: unknown) => {
     throw new UsageProblem('write people as health-connect: a database needs Node 22.13 or newer', { cause })
   })
@@ -53,15 +52,14 @@ export async function healthConnectExport(logs: readonly SampleLog[]): Promise<{
     const path = join(folder, 'health_connect_export.db')
     const database = new DatabaseSync(path)
     database.exec(`pragma journal_mode = memory; pragma synchronous = off; begin; ${schema}`)
-    write(logs.map(timedLog), (table, fields) => {
+    write(timed, (table, fields) => {
       const names = Object.keys(fields)
       const sql = `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`
       return Number(database.prepare(sql).run(...Object.values(fields)).lastInsertRowid)
     })
     database.exec('commit')
     database.close()
-    const data = zipOf([{ name: 'health_connect_export.db', data: await readFile(path) }])
-    return { name: 'health-connect.zip', data }
+    return [{ name: 'health_connect_export.db', data: await readFile(path) }]
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

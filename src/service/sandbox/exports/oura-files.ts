@@ -1,6 +1,5 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
-import type { SampleLog } from '../people/sample-logs.ts'
-import { nightsOf, offsetText, ofType, secondsOf, type TimedLog, tableText, timedLog, zipOf } from './timed-logs.ts'
+import { nightsOf, offsetText, ofType, secondsOf, type TimedLog, tableText, type ZipPart } from './timed-logs.ts'
 
 const digits: Readonly<Record<string, string>> = {
   sleep_stage_deep: '1',
@@ -14,8 +13,7 @@ const VARIABILITY_SECONDS = 5 * 60
 const DAY_STARTS_MS = 4 * HOUR
 
 /** The logs of a person's watch as the export of an Oura account: tables whose fields are those of its interface. */
-export function ouraExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedLog)
+export function ouraFiles(timed: readonly TimedLog[]): ZipPart[] {
   const sheets = {
     sleepmodel: tableText(sleepColumns, sleepRows(timed), ';'),
     heartrate: tableText(
@@ -38,8 +36,7 @@ export function ouraExport(logs: readonly SampleLog[]): { name: string; data: Bu
       ';',
     ),
   }
-  const parts = Object.entries(sheets).map(([name, data]) => ({ name: `App Data/${name}.csv`, data }))
-  return { name: 'oura.zip', data: zipOf(parts) }
+  return Object.entries(sheets).map(([name, data]) => ({ name: `App Data/${name}.csv`, data }))
 }
 
 const sleepColumns = [

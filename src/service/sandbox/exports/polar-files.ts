@@ -1,6 +1,14 @@
 import { DAY, MINUTE } from '../../../base/time/units.ts'
-import type { SampleLog } from '../people/sample-logs.ts'
-import { nightsOf, offsetText, ofType, type TimedLog, timedLog, wallText, zipOf } from './timed-logs.ts'
+import {
+  jsonPart,
+  nightsOf,
+  offsetText,
+  ofType,
+  stepMinutes,
+  type TimedLog,
+  wallText,
+  type ZipPart,
+} from './timed-logs.ts'
 
 const states: Readonly<Record<string, string>> = {
   sleep_stage_awake: 'WAKE',
@@ -10,27 +18,26 @@ const states: Readonly<Record<string, string>> = {
 }
 
 /** The logs of a person's watch as the JSON files of a Polar account's export. */
-export function polarExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedLog)
+export function polarFiles(timed: readonly TimedLog[]): ZipPart[] {
   const beats = byDay(ofType(timed, 'heart_rate')).map(([date, dayLogs]) => ({
     date,
     deviceId: 'sample',
     samples: dayLogs.map(beatOf),
   }))
-  const files = [
-    ...byDay(ofType(timed, 'steps')).map(([date, dayLogs]) => ({
-      name: `activity-${date}`,
-      value: { exportVersion: '1.3', date, samples: { mets: [], steps: dayLogs.flatMap(stepMinutes) } },
-    })),
-    { name: '247ohr_1', value: { deviceDays: beats } },
-    { name: 'sleep_result_1', value: nightsOf(timed).map(nightOf) },
-    ...ofType(timed, /^exercise_session_/).map((sample) => ({
-      name: `training-session_${sample.startMs}`,
-      value: sessionOf(sample),
-    })),
+  return [
+    ...byDay(ofType(timed, 'steps')).map(([date, dayLogs]) =>
+      jsonPart(`activity-${date}.json`, {
+        exportVersion: '1.3',
+        date,
+        samples: { mets: [], steps: dayLogs.flatMap(stepsOf) },
+      }),
+    ),
+    jsonPart('247ohr_1.json', { deviceDays: beats }),
+    jsonPart('sleep_result_1.json', nightsOf(timed).map(nightOf)),
+    ...ofType(timed, /^exercise_session_/).map((sample) =>
+      jsonPart(`training-session_${sample.startMs}.json`, sessionOf(sample)),
+    ),
   ]
-  const parts = files.map(({ name, value }) => ({ name: `${name}.json`, data: Buffer.from(JSON.stringify(value)) }))
-  return { name: 'polar.zip', data: zipOf(parts) }
 }
 
 const byDay = (timed: readonly TimedLog[]) => [
@@ -42,14 +49,8 @@ const beatOf = ({ log, startMs, wallShiftMs }: TimedLog) => ({
   secondsFromDayStart: ((startMs + wallShiftMs) % DAY) / 1000,
 })
 
-/** Whole steps, the earlier minutes with the rest. */
-function stepMinutes(sample: TimedLog) {
-  const minutes = (sample.endMs - sample.startMs) / MINUTE
-  return Array.from({ length: minutes }, (_, index) => ({
-    localTime: wallText(sample.startMs + index * MINUTE, sample).slice(11, 19),
-    value: Math.floor(sample.log.value / minutes) + (index < sample.log.value % minutes ? 1 : 0),
-  }))
-}
+const stepsOf = (sample: TimedLog) =>
+  stepMinutes(sample).map(({ atMs, steps }) => ({ localTime: wallText(atMs, sample).slice(11, 19), value: steps }))
 
 const nightOf = ({ night, stages }: { readonly night: TimedLog; readonly stages: readonly TimedLog[] }) => ({
   night: wallText(night.endMs, night).slice(0, 10),

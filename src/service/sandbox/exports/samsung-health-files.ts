@@ -1,7 +1,6 @@
 import { formatOffset } from '../../../base/time/instant.ts'
 import { MINUTE } from '../../../base/time/units.ts'
-import type { SampleLog } from '../people/sample-logs.ts'
-import { type Cells, nightsOf, ofType, type TimedLog, tableText, timedLog, zipOf } from './timed-logs.ts'
+import { type Cells, nightsOf, ofType, type TimedLog, tableText, type ZipPart } from './timed-logs.ts'
 
 const stages: Readonly<Record<string, number>> = {
   sleep_stage_awake: 40_001,
@@ -18,10 +17,9 @@ const exercises: Readonly<Record<string, number>> = {
 }
 
 /** The logs of a watch and a scale as Samsung Health exports them: a line before the columns, and a comma after each row. */
-export function samsungHealthExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.filter(({ deviceType }) => deviceType !== 'phone').map(timedLog)
+export function samsungHealthFiles(timed: readonly TimedLog[]): ZipPart[] {
   const nights = nightsOf(timed)
-  const files = [
+  return [
     tableFile('shealth.tracker.heart_rate', 'com.samsung.health.heart_rate.', {
       names: ['heart_rate'],
       rows: ofType(timed, 'heart_rate').map((sample) => [sample, [sample.log.value]]),
@@ -49,7 +47,6 @@ export function samsungHealthExport(logs: readonly SampleLog[]): { name: string;
       rows: ofType(timed, /^exercise_session_/).map((sample) => [sample, [exercises[sample.log.dataType] ?? 0]]),
     }),
   ]
-  return { name: 'samsung-health.zip', data: zipOf(files) }
 }
 
 type Table = { readonly names: readonly string[]; readonly rows: ReadonlyArray<readonly [one: TimedLog, cells: Cells]> }

@@ -38,6 +38,20 @@ export const nightsOf = (timed: readonly TimedLog[]) =>
     stages: timed.filter(({ log }) => log.parentId !== undefined && log.parentId === night.log.id),
   }))
 
+/** The seconds of a stage of sleep in a night. */
+export const stageSeconds = (stages: readonly TimedLog[], stage: string): number =>
+  ofType(stages, `sleep_stage_${stage}`).reduce((sum, sample) => sum + secondsOf(sample), 0)
+
+/** The whole steps of each minute of a log, the earlier minutes with the rest. */
+export function stepMinutes({ log, startMs, endMs }: TimedLog): Array<{ atMs: number; steps: number }> {
+  const minutes = (endMs - startMs) / MINUTE
+  const [whole, rest] = [Math.floor(log.value / minutes), log.value % minutes]
+  return Array.from({ length: minutes }, (_, index) => ({
+    atMs: startMs + index * MINUTE,
+    steps: whole + (index < rest ? 1 : 0),
+  }))
+}
+
 export const minutesOf = ({ startMs, endMs }: TimedLog): number => (endMs - startMs) / MINUTE
 export const secondsOf = ({ startMs, endMs }: TimedLog): number => (endMs - startMs) / SECOND
 
@@ -54,6 +68,10 @@ export const tableText = (columns: Cells, rows: readonly Cells[], delimiter = ',
     `${[columns, ...rows].map((row) => row.map((cell) => textOf(cell, delimiter)).join(delimiter)).join('\n')}\n`,
   )
 
+export type ZipPart = { readonly name: string; readonly data: Buffer }
+
+export const jsonPart = (name: string, value: unknown): ZipPart => ({ name, data: Buffer.from(JSON.stringify(value)) })
+
 const VERSION = 20
 const UTF8_NAMES = 0x0800
 const DEFLATED = 8
@@ -61,7 +79,7 @@ const DEFLATED = 8
 const NO_DATE = 0x0021
 
 /** A zip of a few files, in memory. */
-export function zipOf(parts: readonly { readonly name: string; readonly data: Buffer }[]): Buffer {
+export function zipOf(parts: readonly ZipPart[]): Buffer {
   const bodies: Buffer[] = []
   const list: Buffer[] = []
   let offset = 0

@@ -1,7 +1,15 @@
 import { formatOffset } from '../../../base/time/instant.ts'
 import { MINUTE } from '../../../base/time/units.ts'
-import type { SampleLog } from '../people/sample-logs.ts'
-import { minutesOf, nightsOf, ofType, type TimedLog, tableText, timedLog, wallSeconds, zipOf } from './timed-logs.ts'
+import {
+  minutesOf,
+  nightsOf,
+  ofType,
+  stageSeconds,
+  type TimedLog,
+  tableText,
+  wallSeconds,
+  type ZipPart,
+} from './timed-logs.ts'
 
 const cycleNames = ['Cycle start time', 'Cycle end time', 'Cycle timezone']
 const sleepNames = [
@@ -16,8 +24,7 @@ const recoveryNames = [
 const workoutNames = ['Workout start time', 'Workout end time', 'Duration (min)', 'Activity name', 'Activity Strain']
 
 /** The logs of a person's watch as WHOOP exports them: cycles from sleep to sleep, in local time with an offset. */
-export function whoopExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedLog)
+export function whoopFiles(timed: readonly TimedLog[]): ZipPart[] {
   const nights = nightsOf(timed)
   const rows = nights.map(({ night, stages }, index) => {
     const next = nights[index + 1]?.night
@@ -33,12 +40,11 @@ export function whoopExport(logs: readonly SampleLog[]): { name: string; data: B
     const cycleStart = nights.findLast(({ night }) => night.startMs <= sample.startMs)?.night ?? sample
     return [wallSeconds(cycleStart.startMs, sample), '', zoneOf(sample), ...span, activityName(sample), 10]
   })
-  const parts = [
+  return [
     { name: 'physiological_cycles.csv', data: tableText([...cycleNames, ...recoveryNames, ...sleepNames], cycles) },
     { name: 'sleeps.csv', data: tableText([...cycleNames, ...sleepNames, 'Nap'], sleeps) },
     { name: 'workouts.csv', data: tableText([...cycleNames, ...workoutNames], workouts) },
   ]
-  return { name: 'my_whoop_data.zip', data: zipOf(parts) }
 }
 
 const zoneOf = ({ wallShiftMs }: TimedLog) => `UTC${formatOffset(wallShiftMs / MINUTE)}`
@@ -52,9 +58,9 @@ const activityName = ({ log }: TimedLog) =>
     .join(' ')
 
 function sleepCells(night: TimedLog, stages: readonly TimedLog[]) {
-  const sum = (stage: string) =>
-    ofType(stages, `sleep_stage_${stage}`).reduce((all, sample) => all + minutesOf(sample), 0)
-  const [light, deep, rem, awake] = [sum('light'), sum('deep'), sum('rem'), sum('awake')]
+  const [light = 0, deep = 0, rem = 0, awake = 0] = ['light', 'deep', 'rem', 'awake'].map(
+    (stage) => stageSeconds(stages, stage) / 60,
+  )
   const times = [wallSeconds(night.startMs, night), wallSeconds(night.endMs, night)]
   return [...times, 90, 14.5, light + deep + rem, minutesOf(night), light, deep, rem, awake]
 }

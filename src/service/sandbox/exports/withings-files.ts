@@ -1,16 +1,15 @@
 import { HOUR } from '../../../base/time/units.ts'
-import type { SampleLog } from '../people/sample-logs.ts'
 import {
   minutesOf,
   nightsOf,
   offsetText,
   ofType,
   secondsOf,
+  stageSeconds,
   type TimedLog,
   tableText,
-  timedLog,
   wallSeconds,
-  zipOf,
+  type ZipPart,
 } from './timed-logs.ts'
 
 const states: Readonly<Record<string, number>> = {
@@ -21,8 +20,7 @@ const states: Readonly<Record<string, number>> = {
 }
 
 /** The logs of a person's watch and scale as Withings exports them: the scale in local time, the watch with its offset. */
-export function withingsExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.map(timedLog)
+export function withingsFiles(timed: readonly TimedLog[]): ZipPart[] {
   const watch = timed.filter(({ log }) => log.deviceType === 'watch')
   const nights = nightsOf(watch)
   const files = {
@@ -43,7 +41,7 @@ export function withingsExport(logs: readonly SampleLog[]): { name: string; data
       nights.map(({ night, stages }) => [
         offsetText(night.startMs, night),
         offsetText(night.endMs, night),
-        ...['light', 'deep', 'rem', 'awake'].map((stage) => sumOf(stages, `sleep_stage_${stage}`)),
+        ...['light', 'deep', 'rem', 'awake'].map((stage) => stageSeconds(stages, stage)),
         1,
       ]),
     ),
@@ -69,8 +67,7 @@ export function withingsExport(logs: readonly SampleLog[]): { name: string; data
     ),
     aggregates_steps: tableText(['date', 'value'], dailySums(ofType(watch, 'steps'))),
   }
-  const parts = Object.entries(files).map(([name, data]) => ({ name: `${name}.csv`, data }))
-  return { name: 'withings.zip', data: zipOf(parts) }
+  return Object.entries(files).map(([name, data]) => ({ name: `${name}.csv`, data }))
 }
 
 /** The signs of these zones are turned round: `Etc/GMT-1` is an hour ahead. */
@@ -78,9 +75,6 @@ const zoneOf = ({ wallShiftMs }: TimedLog): string => {
   const hours = Math.round(wallShiftMs / HOUR)
   return `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`
 }
-
-const sumOf = (stages: readonly TimedLog[], stage: string) =>
-  ofType(stages, stage).reduce((sum, sample) => sum + secondsOf(sample), 0)
 
 /** A row for each run of logs that follow one another. */
 const slices = (runs: ReadonlyArray<readonly TimedLog[]>, numberOf: (sample: TimedLog) => number) =>
