@@ -6,6 +6,7 @@ import { joinLocalEngines } from '../base/engines/local-engines.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { lockHolderOf } from '../base/files/folder-lock.ts'
 import type { Log } from '../base/log.ts'
+import { isFulfilled } from '../base/sleep.ts'
 import type { CommandContext } from './terminal/command-context.ts'
 
 /** The database of the Profile Service, for a command that changes its accounts. */
@@ -44,11 +45,7 @@ async function joinServiceDatabase({ config, terminal }: CommandContext, closeSt
 }
 
 const isRunning = async (folder: string) => (await lockHolderOf(folder)) !== undefined
-const hasRun = (folder: string) =>
-  access(join(folder, 'secrets.json')).then(
-    () => true,
-    () => false,
-  )
+const hasRun = (folder: string) => isFulfilled(access(join(folder, 'secrets.json')))
 
 async function firstWhere(
   folders: readonly string[],

@@ -1,6 +1,6 @@
 import { schedulesOf } from '../../config/schedules.ts'
 import { pulledStreams } from '../../config/streams.ts'
-import { endsWithin } from '../base/sleep.ts'
+import { endsWithin, isFulfilled } from '../base/sleep.ts'
 import { MINUTE, SECOND } from '../base/time/units.ts'
 import { readBudgetInUse, troubleText } from '../operations/read-status.ts'
 import { type BudgetStore, lanes } from '../pipeline/fleet/budget.ts'
@@ -45,10 +45,10 @@ export function openNow(context: DashboardContext) {
       queueAnsweredAt: dateOf(watch.queueAnsweredAtMs()),
       engine: pipeline.engine.kind,
       upstreamUrl: upstream.url,
-      upstream: asked.upstream.latest(),
-      budget: asked.budget.latest(),
-      streams: asked.streams.latest(),
-      counts: asked.counts.latest(),
+      upstream: asked.upstream(),
+      budget: asked.budget(),
+      streams: asked.streams(),
+      counts: asked.counts(),
       nightly: runs?.find(({ kind, state }) => kind === 'nightly' && state !== 'running') ?? null,
       runs: runs?.filter(isTold).slice(0, RUNS_SHOWN) ?? null,
       quick: quick ? factsShown(quick) : null,
@@ -154,10 +154,7 @@ const REACH_MAX_MS = 5 * SECOND
 /** Any answer counts: it is there. */
 async function reachUpstream(url: string) {
   const startedAtMs = performance.now()
-  const isReached = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(REACH_MAX_MS) }).then(
-    () => true,
-    () => false,
-  )
+  const isReached = await isFulfilled(fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(REACH_MAX_MS) }))
   return { isReached, tookMs: Math.round(performance.now() - startedAtMs) }
 }
 
@@ -170,16 +167,12 @@ type BackgroundAnswerOptions<T> = {
 /** An answer with the time at which it was asked for. Null: none yet. */
 type BackgroundAnswer<T> = { readonly value: T; readonly askedAt: Date } | null
 
-type BackgroundAnswers<T> = {
-  /** The last answer, at once. Where it is too old it is asked for again in the background; the first one is waited for a moment. */
-  latest(): BackgroundAnswer<T>
-}
-
 /** A question that takes a second is asked every five seconds at most. */
 const REST_PER_WORK = 4
 const RETRY_AFTER_MS = 5 * SECOND
 
-function openBackgroundAnswer<T>({ maxAgeMs, ask }: BackgroundAnswerOptions<T>): BackgroundAnswers<T> {
+/** Gives the last answer, at once. Where it is too old it is asked for again in the background. */
+function openBackgroundAnswer<T>({ maxAgeMs, ask }: BackgroundAnswerOptions<T>): () => BackgroundAnswer<T> {
   let kept: BackgroundAnswer<T> = null
   let dueAtMs = 0
   let isAsking = false
@@ -196,13 +189,11 @@ function openBackgroundAnswer<T>({ maxAgeMs, ask }: BackgroundAnswerOptions<T>):
       isAsking = false
     }
   }
-  return {
-    latest() {
-      if (!isAsking && performance.now() >= dueAtMs) {
-        isAsking = true
-        void refresh()
-      }
-      return kept
-    },
+  return () => {
+    if (!isAsking && performance.now() >= dueAtMs) {
+      isAsking = true
+      void refresh()
+    }
+    return kept
   }
 }

@@ -12,6 +12,7 @@ import { isOwnServer } from '../../base/connections/own-server.ts'
 import { examineMigrations, examinePostgres } from '../../base/engines/examine-postgres.ts'
 import { readRunning } from '../../base/engines/running-file.ts'
 import { Problem } from '../../base/errors.ts'
+import { isFulfilled } from '../../base/sleep.ts'
 import { formatBytes } from '../../base/text/readable.ts'
 import { migrationsFolder } from '../../operations/migrate-warehouse.ts'
 import { examineRedis } from '../../pipeline/queue/examine-redis.ts'
@@ -89,10 +90,7 @@ async function examineFolder({ databaseUrl, upstream, dataFolder }: Config, runn
   if (databaseUrl && upstream) return []
   const subject = 'data folder'
   try {
-    const exists = await access(dataFolder).then(
-      () => true,
-      () => false,
-    )
+    const exists = await isFulfilled(access(dataFolder))
     await access(exists ? dataFolder : dirname(dataFolder), constants.R_OK | constants.W_OK | constants.X_OK)
     return [{ subject, state: 'well', text: `${dataFolder}${running ? ', where vitalsync up runs' : ''}` }]
   } catch (error) {

@@ -17,7 +17,7 @@ import {
   tempFileLimitStatement,
 } from '../postgres/reading-role.ts'
 import { endConnection, withConnection } from '../postgres/short-connection.ts'
-import { sleep } from '../sleep.ts'
+import { isFulfilled, sleep } from '../sleep.ts'
 import { shellPath } from '../text/readable.ts'
 import { startPostgres } from './embedded-postgres.ts'
 import { readRunningPort } from './kept-port.ts'
@@ -177,11 +177,7 @@ async function joinRunning(folder: string): Promise<LocalEngines | undefined> {
     application_name: JOINED_APPLICATION_NAME,
   })
   client.on('error', () => undefined) // the server was stopped: the next query of the command fails with the error
-  const isConnected = await client.connect().then(
-    () => true,
-    () => false,
-  )
-  if (!isConnected) return undefined
+  if (!(await isFulfilled(client.connect()))) return undefined
   const faultOf = async (error: unknown) => error // the process that started the server says it
   return { ...connections, dataFolder: folder, moved: false, faultOf, close: () => endConnection(client) }
 }

@@ -2,6 +2,7 @@ import { cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { UsageProblem } from '../errors.ts'
+import { isFulfilled } from '../sleep.ts'
 import { hexDigestOf } from '../text/digest.ts'
 
 /** The user and group `nobody`: Postgres refuses to run as root, so a process of root starts it as `nobody`. */
@@ -95,8 +96,4 @@ async function othersMayEnter(folder: string): Promise<boolean> {
   }
 }
 
-export const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  )
+export const exists = (path: string): Promise<boolean> => isFulfilled(stat(path))

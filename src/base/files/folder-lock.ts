@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { link, mkdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageProblem } from '../errors.ts'
-import { sleep } from '../sleep.ts'
+import { isFulfilled, sleep } from '../sleep.ts'
 import { withDraft } from './private-file.ts'
 
 const LOCK_WITHIN_MS = 5000
@@ -90,11 +90,7 @@ async function tryLock({ folder, words, hardLink }: Locking, identity: string): 
 /** Only the process that holds `lock.takeover` may remove another process's lock; it checks the lock again first. */
 async function removeStaleLock(folder: string): Promise<void> {
   const takeover = join(folder, 'lock.takeover')
-  const isOurs = await mkdir(takeover).then(
-    () => true,
-    () => false,
-  )
-  if (!isOurs) {
+  if (!(await isFulfilled(mkdir(takeover)))) {
     if ((await ageMs(folder, takeover)) > TAKEOVER_MAX_MS) await rmdir(takeover).catch(() => undefined)
     await sleep(LOCK_RETRY_MS)
     return

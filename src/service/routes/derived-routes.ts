@@ -114,15 +114,12 @@ const headers = {
 /** Two routes for each kind: for the profile itself, and for an account by the profile's externalId. */
 export const derivedRoutes: ServiceRoute[] = kinds.flatMap((kind) => {
   const { query, answer, words } = schemasByKind[kind]
-  const answers = { 200: z.array(answer), 204: null, 304: null }
+  const read = { query, words, answers: { 200: z.array(answer), 204: null, 304: null }, headers }
   return [
     defineRoute({
       ...operations[`${kind}s`],
+      ...read,
       summary: `Get ${kind}s, newest first`,
-      query,
-      words,
-      answers,
-      headers,
       async run(call) {
         const found = await readDerived(call, kind, { profileId: call.profileId })
         if (found === 'unknown') throw unauthorized()
@@ -131,11 +128,8 @@ export const derivedRoutes: ServiceRoute[] = kinds.flatMap((kind) => {
     }),
     defineRoute({
       ...operations[`${kind}sOf`],
+      ...read,
       summary: `Get ${kind}s of a profile, newest first`,
-      query,
-      words,
-      answers,
-      headers,
       async run(call) {
         const { accountId, externalId } = call
         const found = await readDerived(call, kind, { accountId, externalId })

@@ -62,8 +62,9 @@ export async function countLogsByDay(
 }
 
 function logOf(row: LogRow): DataLog {
-  const [id, parentId, dataType, value, unit, source, recordingMethod, deviceType, deviceId, periodicity] = row
-  const [startMs, endMs, startOffset, endOffset, modifiedMs] = [row[10], row[11], row[12], row[13], row[14]]
+  const [id, parentId, dataType, value, unit, source, recordingMethod, deviceType, deviceId, periodicity, ...times] =
+    row
+  const [startMs, endMs, startOffset, endOffset, modifiedMs] = times
   return {
     id,
     parentId,
@@ -83,7 +84,6 @@ function logOf(row: LogRow): DataLog {
   }
 }
 
-/** The start of the first log that lies in the future; null when none does. */
 /** The first and the last local day on which a log starts after one instant and not after another. */
 export async function readDaysOfStarts(
   tx: Queryable,
@@ -100,6 +100,7 @@ export async function readDaysOfStarts(
   return firstDay === null || lastDay === null ? undefined : { firstDay, lastDay }
 }
 
+/** The start of the first log that lies in the future; null when none does. */
 export async function nextLogStartMs(
   tx: Queryable,
   { profileId, nowAt }: { profileId: string; nowAt: Date },
