@@ -50,14 +50,12 @@ function factsOfDay(inputs: DayInputs): DayFacts | null {
   if (!bounds) return null
   const clusters = sleepClusters(inputs)
   const sessions = sessionsAround(inputs)
-  const movement = movementFacts({ ...inputs, bounds, clusters, sessions })
+  const steps = amountsOn({ ...inputs, bounds }, 'steps')
+  const movement = movementFacts({ ...inputs, bounds, clusters, sessions }, steps)
   const main = mainSleep(clusters, day)
   const night = nightFacts(clusters, day)
   const naps = napsOf(clusters, day)
-  // Without the listener: movementFacts reported the steps already.
-  const silent = { ...inputs, bounds, lineage: undefined }
-  const lyingOrWalking = union([...clusters.flatMap(({ inBed }) => inBed), ...amountsOn(silent, 'steps')])
-  const atRest = subtract([bounds.span], lyingOrWalking)
+  const atRest = subtract([bounds.span], union([...clusters.flatMap(({ inBed }) => inBed), ...steps]))
   const measures = { ...vitalMeasures({ ...inputs, main, atRest }), ...bodyMeasures(inputs) }
   const exercise = sessions
     .filter(({ log }) => dayNumberAt(log.startMs, log.startOffset) === day)

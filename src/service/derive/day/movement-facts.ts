@@ -18,13 +18,13 @@ import { type DataLog, spanOfLog } from './parsed-log.ts'
 
 const minuteKinds = [...activeMinuteKinds, zoneMinuteKind]
 const energyKinds = ['active_energy_burned', 'basal_energy_burned', 'total_energy_burned']
-const summedKinds = ['steps', 'floors_climbed', ...energyKinds, ...minuteKinds]
+const otherSummedKinds = ['floors_climbed', ...energyKinds, ...minuteKinds]
 const sampledKinds = ['heart_rate', 'heart_rate_variability_sdnn', 'heart_rate_variability_rmssd', 'oxygen_saturation']
 
 /** The facts of a day's movement and stillness. Null when no log says anything about movement. */
-export function movementFacts(inputs: MovementInputs): MovementFacts | null {
-  const amounts = new Map(summedKinds.map((kind) => [kind, amountsOn(inputs, kind)]))
-  const steps = amounts.get('steps') ?? []
+export function movementFacts(inputs: MovementInputs, steps: readonly Amount[]): MovementFacts | null {
+  const amounts = new Map(otherSummedKinds.map((kind): [string, readonly Amount[]] => [kind, amountsOn(inputs, kind)]))
+  amounts.set('steps', steps)
   const { covered: coveredSpans, worn } = knownTime(inputs)
   const sentSteps = inputs.logsByDay.on(inputs.day, 'steps')
   const hasSession = inputs.sessions.some((session) => overlaps(session, inputs.bounds.span))
@@ -142,7 +142,7 @@ function knownTime({ logsByDay, day, bounds, clusters, sessions }: MovementInput
   const isShort = (log: DataLog) => log.endMs - log.startMs <= wearRules.intervalMinutesMax * MINUTE
   const shortLogs = (kind: string) =>
     logsByDay.around(day, kind).filter((log) => overlaps(wornSpanOf(log), bounds.span) && isShort(log))
-  for (const log of summedKinds.flatMap(shortLogs)) {
+  for (const log of ['steps', ...otherSummedKinds].flatMap(shortLogs)) {
     if (log.value > 0 && log.dataType !== 'basal_energy_burned') worn.push(log)
     else quiet.push(log)
   }
