@@ -49,14 +49,15 @@ describe('the order of devices and methods prefers', () => {
   })
   test('a recorded log before an unknown and a typed log', () => {
     expect(two({}, { recordingMethod: 'manual_entry', source: 'a' })).toBe('1000')
+    expect(two({}, { recordingMethod: 'manual_entry' })).toBe('1000')
     expect(two({}, { recordingMethod: 'unknown', source: 'a' })).toBe('1000')
     expect(two({ recordingMethod: 'unknown' }, { recordingMethod: 'manual_entry', source: 'a' })).toBe('1000')
   })
   test('the log with the shorter interval where two logs overlap', () => {
-    // 30 minutes of 1,000, and of the hour's 3,000 the other half: 1,500.
-    expect(steps([log('steps', at('09:00'), [30, 1000]), log('steps', at('09:00'), [60, 3000], { source: 'a' })])).toBe(
-      '2500',
-    )
+    // The hour has less than the 30 minutes, or it has 2,000 more in its other half.
+    const hour = (value: number) => log('steps', at('09:00'), [60, value], { source: 'a' })
+    expect(steps([log('steps', at('09:00'), [30, 1000]), hour(800)])).toBe('1000')
+    expect(steps([log('steps', at('09:00'), [30, 1000]), hour(3000)])).toBe('3000')
   })
   test('the source whose name sorts first, where nothing else differs', () => {
     expect(two({ source: 'a' }, { source: 'b' })).toBe('1000')

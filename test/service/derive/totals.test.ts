@@ -35,6 +35,13 @@ describe('one source that sends a total and its parts sends one amount', () => {
   })
   test('parts that fill the whole day and lack something are raised to the total', () => {
     expect(stepsOf([...row(0, [24, 60], 100), total(3000)])).toBe(3000)
+    expect(stepsOf([...row(0, [1440, 1], 2), total(3000)])).toBe(3000)
+  })
+  test('totals that overlap are raised one after the other', () => {
+    // 1,440 minutes of 2 are 2,880. The first total raises 2,040 of 1,020 minutes to 2,550, the second 2,390 to 3,000.
+    const [first, second] = [log('steps', at(0), [1020, 2550]), log('steps', at(400), [1040, 3000])]
+    expect(stepsOf([...row(0, [1440, 1], 2), first])).toBe(3390)
+    expect(stepsOf([...row(0, [1440, 1], 2), first, second])).toBe(4000)
   })
   test('totals that are marked as hourly and daily are the same', () => {
     const hours = row(540, [3, 60], 400, { periodicity: 'hourly' })
@@ -81,6 +88,45 @@ describe('two sources with totals each', () => {
     const hour = log('steps', at(480), [60, 1000], { periodicity: 'hourly', source: 'ring-app', deviceType: 'ring' })
     const day = total(2400, { periodicity: 'daily' })
     expect(stepsOf([day, hour, log('steps', at(540), [60, 700], phone)])).toBe(2400)
+  })
+})
+
+describe('an hour of one source and minutes of another', () => {
+  /** Twenty minutes of a walk from nine o'clock on, and none of the minutes without steps: 2,000. */
+  const minutes = row(540, [20, 1], 100)
+  const hour = (value: number, from = 540, extra: Partial<DataLog> = phone) =>
+    log('steps', at(from), [60, value], extra)
+
+  test('the phone has the walk of the watch as one hour: the larger of the two counts', () => {
+    expect(stepsOf([...minutes, hour(2000)])).toBe(2000)
+    expect(stepsOf([...minutes, hour(1800)])).toBe(2000)
+    expect(stepsOf([...minutes, hour(2300)])).toBe(2300)
+  })
+  test('minutes without steps change nothing', () => {
+    expect(stepsOf([...minutes, ...row(560, [40, 1], 0), hour(2000)])).toBe(2000)
+  })
+  test('the phone goes on while the watch is charging', () => {
+    // The watch has 2,000 of the phone's 5,000; the next hour is the phone's alone.
+    expect(stepsOf([...minutes, hour(5000), hour(4000, 600)])).toBe(9000)
+  })
+  test('minutes of the phone add nothing to an hour of the watch', () => {
+    expect(stepsOf([...row(540, [20, 1], 100, phone), hour(1800, 540, {})])).toBe(1800)
+  })
+  test('an hour of the watch that ends within the hour of the phone leaves it the rest of its time', () => {
+    // Half an hour of the phone's 600 counts: 300.
+    expect(stepsOf([hour(1000, 510, {}), hour(600)])).toBe(1300)
+  })
+  test('minutes, a quarter of an hour and an hour of three sources', () => {
+    // The quarter has 500 more than the watch's five minutes, the hour 600 more than the quarter.
+    const ring = { deviceType: 'ring', source: 'ring-app' }
+    const quarter = log('steps', at(540), [15, 900], ring)
+    expect(stepsOf([...row(540, [5, 1], 80), quarter, hour(1500)])).toBe(1500)
+    expect(stepsOf([...row(540, [5, 1], 80), quarter, hour(800)])).toBe(900)
+  })
+  test('minutes and an hour within four hours of a better source', () => {
+    const scale = { deviceType: 'scale', source: 'scale-app' }
+    const fourHours = log('steps', at(480), [240, 1000])
+    expect(stepsOf([log('steps', at(550), [1, 500], phone), hour(2000, 540, scale), fourHours])).toBe(2000)
   })
 })
 
@@ -189,33 +235,82 @@ test('totals and parts that contradict one another are the larger of the two at 
   )
 })
 
-/** Within an hour a log says when: where the other source has no finer log, that time of it counts. */
-const isRepeatable = (log: DataLog, _: number, logs: readonly DataLog[]) =>
-  log.endMs - log.startMs > 3_600_000 ||
-  logs.every((other) => other === log || other.startMs < log.startMs || other.endMs > log.endMs)
-
-test('a second source that repeats the finest logs, and totals of more than an hour, adds nothing', () => {
-  const both = cutDays
+test('a day that three sources send, each any parts and totals of it, is one amount', () => {
+  const sources = [{}, { deviceType: 'ring', source: 'ring-app' }, phone]
+  const sent = cutDays
     .map(({ made, on }) => ({ on, whole: withoutContradiction(made) }))
     .chain(({ on, whole }) => {
-      const watch = logsOf(whole, on, [0, on.hours * 60])
-      const copies = watch
-        .filter(isRepeatable)
-        .map(({ id: _, ...copied }) =>
-          log('steps', new Date(copied.startMs).toISOString(), [0, copied.value], { ...copied, ...phone }),
-        )
-      return fc
-        .subarray(copies)
-        .chain((some) => inAnyOrder([...watch, ...some]))
-        .map((logs) => ({ on, logs, amount: whole.amount }))
+      const logs = logsOf(whole, on, [0, on.hours * 60])
+      const senders = fc.array(fc.subarray(sources, { minLength: 1 }), {
+        minLength: logs.length,
+        maxLength: logs.length,
+      })
+      return senders
+        .map((chosen) => logs.flatMap((made, place) => (chosen[place] ?? []).map((by) => sentBy(by, made))))
+        .chain(inAnyOrder)
+        .map((all) => ({ on, logs: all, amount: whole.amount }))
     })
   fc.assert(
-    fc.property(both, ({ on, logs, amount }) => {
+    fc.property(sent, ({ on, logs, amount }) => {
       fc.pre(amount > 0)
       expect(stepsOf([...wornOn(on), ...logs], on.day)).toBe(amount)
     }),
     { numRuns: 100 },
   )
+})
+
+const sentBy = (by: Partial<DataLog>, { id: _, ...made }: DataLog) =>
+  log('steps', new Date(made.startMs).toISOString(), [0, made.value], { ...made, ...by })
+
+describe('minutes of one source within the longer logs of another', () => {
+  type Sums = { coarse: number; fine: number; isFull: boolean }
+  /** Logs of one length from midnight on, and the minutes within each: few, as of a device that sends no zeros. */
+  const rows = fc
+    .record({ on: fc.constantFrom(...berlinDays), minutes: fc.constantFrom(5, 10, 15, 30, 60) })
+    .chain(({ on, minutes }) => {
+      const value = fc.integer({ min: 1, max: 120 })
+      const inside = fc.uniqueArray(fc.tuple(fc.integer({ min: 0, max: minutes - 1 }), value), {
+        selector: ([minute]) => minute,
+        maxLength: 8,
+      })
+      const slot = fc.record({ amount: fc.integer({ min: 0, max: 500 }), inside })
+      return fc.array(slot, { minLength: 1, maxLength: 24 }).map((slots) => ({ on, minutes, slots }))
+    })
+  const leaf = (amount: number) => ({ amount, isSent: true, parts: [] })
+  const daysOf = (fine: Partial<DataLog>, coarse: Partial<DataLog>) =>
+    rows.chain(({ on, minutes, slots }) => {
+      const logs = slots.flatMap(({ amount, inside }, place) => [
+        ...logsOf(leaf(amount), on, [place * minutes, minutes]).map((made) => sentBy(coarse, made)),
+        ...inside.flatMap(([minute, value]) =>
+          logsOf(leaf(value), on, [place * minutes + minute, 1]).map((made) => sentBy(fine, made)),
+        ),
+      ])
+      const sums = slots.map(
+        ({ amount, inside }): Sums => ({
+          coarse: amount,
+          fine: inside.reduce((sum, [, value]) => sum + value, 0),
+          isFull: inside.length === minutes,
+        }),
+      )
+      return inAnyOrder(logs).map((all) => ({ on, logs: all, slots: sums }))
+    })
+  test.each<[string, Record<'fine' | 'coarse', Partial<DataLog>>, (sums: Sums) => number]>([
+    [
+      'the minutes of the better source, and what the log has more for the time that they leave free',
+      { fine: {}, coarse: phone },
+      ({ coarse, fine, isFull }) => (isFull ? fine : Math.max(coarse, fine)),
+    ],
+    ['the log of the better source alone', { fine: phone, coarse: {} }, ({ coarse, fine }) => coarse || fine],
+  ])('count as %s', (_, { fine, coarse }, amountIn) => {
+    fc.assert(
+      fc.property(daysOf(fine, coarse), ({ on, logs, slots }) => {
+        const amount = slots.reduce((sum, slot) => sum + amountIn(slot), 0)
+        fc.pre(amount > 0)
+        expect(stepsOf([...wornOn(on), ...logs], on.day)).toBe(amount)
+      }),
+      { numRuns: 60 },
+    )
+  })
 })
 
 const loose = fc

@@ -17,8 +17,9 @@ type Stretch = Span & { readonly source: string; readonly counted: { readonly lo
 /**
  * The amounts of a summed kind (steps, floors, energy) on one local day, piece by piece. Where logs overlap, the best
  * ranked log counts for that moment and the other logs do not count for that moment; an interval across midnight is
- * shared out by time. A total counts for what the finer logs of its time do not count already, so a source that sends
- * both counts once. A log with the value 0 is left out: a watch on the table does not undo the steps of the phone.
+ * shared out by time. A total counts for what the finer logs of its time, of all sources, do not count already: an amount
+ * that is sent as a total and in parts counts once. A log with the value 0 is left out: a watch on the table does not undo
+ * the steps of the phone.
  */
 export function amountsOn(inputs: DayInputs & { readonly bounds: DayBounds }, dataType: string): Amount[] {
   const { logsByDay, day, bounds, compareLogs, lineage } = inputs
@@ -46,32 +47,35 @@ export function amountsOn(inputs: DayInputs & { readonly bounds: DayBounds }, da
 /** The error of a sum of shares. */
 const RESIDUE = 1e-6
 
+/** A call with as many arguments as a day may have logs fails. */
+const ARGUMENTS_MAX = 1000
+
 /** An instant lasts a second, so that it can be shared out. */
 const spanOf = (log: DataLog) => spanOfLog(log, SECOND)
 
 function mergeLogs(logs: readonly DataLog[], compareLogs: LogComparator): Stretch[] {
   const children = Map.groupBy(logs, ({ parentId }) => parentId)
-  const containers = logsWithFinerInside(logs)
+  const bestFirst = logs.toSorted(compareLogs)
+  const containers = logsWithFinerInside(bestFirst)
   const isTotal = (log: DataLog) =>
     log.periodicity !== null || lengthClassOf(log) > 0 || containers.has(log) || children.has(log.id)
-  const [totals, details] = [logs.filter(isTotal), logs.filter((log) => !isTotal(log))]
+  const [totals, details] = [bestFirst.filter(isTotal), bestFirst.filter((log) => !isTotal(log))]
   const pieces = details.map((log) => ({ ...spanOf(log), log }))
   const best = sweepLine(pieces, (a, b) => compareLogs(a.log, b.log) || a.startMs - b.startMs)
   const stretches = best.map(({ startMs, endMs, of: { log, ...whole } }): Stretch => {
     const value = (log.value * (endMs - startMs)) / (whole.endMs - whole.startMs)
     return { startMs, endMs, source: log.source, counted: [{ log, value }] }
   })
-  return inOrderOfFilling(totals, compareLogs).reduce(
-    (filled, total) => addTotal(filled, total, sum((children.get(total.id) ?? []).map(({ value }) => value))),
-    stretches,
-  )
+  for (const total of inOrderOfFilling(totals))
+    addTotal(stretches, total, sum((children.get(total.id) ?? []).map(({ value }) => value)))
+  return stretches
 }
 
 /**
  * The part of a total that its time and its children do not count already is spread over the free rest of that time.
  * Without a free rest it comes on top of what is counted, unless another source has counted there.
  */
-function addTotal(stretches: Stretch[], total: DataLog, childrenValue: number): Stretch[] {
+function addTotal(stretches: Stretch[], total: DataLog, childrenValue: number): void {
   const whole = spanOf(total)
   const from = lowerBound(stretches.length, (index) => (stretches[index]?.endMs ?? 0) <= whole.startMs)
   const to = lowerBound(stretches.length, (index) => (stretches[index]?.startMs ?? 0) < whole.endMs)
@@ -80,9 +84,9 @@ function addTotal(stretches: Stretch[], total: DataLog, childrenValue: number): 
   const inside = region.filter(isInside)
   const counted = sum(inside.map(amountIn))
   const left = total.value - Math.max(counted, childrenValue)
-  if (left < RESIDUE) return stretches
+  if (left < RESIDUE) return
   const free = subtract([whole], inside)
-  if (free.length === 0 && inside.some(({ source }) => source !== total.source)) return stretches
+  if (free.length === 0 && inside.some(({ source }) => source !== total.source)) return
   const freeMs = totalMs(free)
   const filled = free.map((span): Stretch => {
     const value = (left * (span.endMs - span.startMs)) / freeMs
@@ -93,7 +97,10 @@ function addTotal(stretches: Stretch[], total: DataLog, childrenValue: number): 
       ? { ...stretch, counted: [...stretch.counted, { log: total, value: (left * amountIn(stretch)) / counted }] }
       : stretch
   const changed = free.length > 0 ? [...region, ...filled].sort((a, b) => a.startMs - b.startMs) : region.map(raise)
-  return stretches.slice(0, from).concat(changed, stretches.slice(to))
+  for (let place = 0; place < changed.length; place += ARGUMENTS_MAX) {
+    const removed = place === 0 ? to - from : 0
+    stretches.splice(from + place, removed, ...changed.slice(place, place + ARGUMENTS_MAX))
+  }
 }
 
 const amountIn = ({ counted }: Stretch) => sum(counted.map(({ value }) => value))
@@ -118,30 +125,32 @@ function lengthClassOf({ startMs, endMs }: DataLog): number {
 }
 
 /** Finer totals first. Among totals of about one length the source with the best log first, and in it the shorter. */
-function inOrderOfFilling(totals: readonly DataLog[], compareLogs: LogComparator): DataLog[] {
-  const sources = [...new Set([...totals].sort(compareLogs).map(({ source }) => source))]
+function inOrderOfFilling(bestFirst: readonly DataLog[]): DataLog[] {
+  const sources = [...new Set(bestFirst.map(({ source }) => source))]
   const placeOf = new Map(sources.map((source, place) => [source, place]))
-  return [...totals].sort(
+  return bestFirst.toSorted(
     (a, b) =>
       lengthClassOf(a) - lengthClassOf(b) ||
       (placeOf.get(a.source) ?? 0) - (placeOf.get(b.source) ?? 0) ||
-      a.endMs - a.startMs - (b.endMs - b.startMs) ||
-      compareLogs(a, b),
+      a.endMs - a.startMs - (b.endMs - b.startMs),
   )
 }
 
-/** The logs within whose time a shorter log of the same device and source lies. */
-function logsWithFinerInside(logs: readonly DataLog[]): Set<DataLog> {
+/** The logs within whose time a finer and better ranked log lies, of any source. */
+function logsWithFinerInside(bestFirst: readonly DataLog[]): Set<DataLog> {
   const containers = new Set<DataLog>()
-  const devices = Map.groupBy(logs, ({ source, deviceType, deviceId }) => `${source}|${deviceType}|${deviceId ?? ''}`)
-  for (const ofDevice of devices.values()) {
-    let first: Span = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY }
-    const latestFirst = ofDevice.toSorted((a, b) => b.startMs - a.startMs || a.endMs - b.endMs)
-    for (const log of latestFirst) {
-      const span = spanOf(log)
-      if (first.endMs < span.endMs || (first.endMs === span.endMs && first.startMs > span.startMs)) containers.add(log)
-      if (span.endMs < first.endMs) first = span
+  // No span lies within another, so that their starts and their ends are both in order.
+  const innermost: Span[] = []
+  for (const log of bestFirst) {
+    const span = spanOf(log)
+    const next = lowerBound(innermost.length, (index) => (innermost[index]?.startMs ?? 0) < span.startMs)
+    const inside = innermost[next]
+    if (inside && inside.endMs <= span.endMs) {
+      if (inside.startMs > span.startMs || inside.endMs < span.endMs) containers.add(log)
+      continue
     }
+    const first = lowerBound(innermost.length, (index) => (innermost[index]?.endMs ?? 0) < span.endMs)
+    innermost.splice(first, next - first, span)
   }
   return containers
 }
