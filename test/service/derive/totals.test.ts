@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
-import { biomarker, deriveAll, log, phone, wornAllDay } from './made-logs.ts'
+import { biomarker, deriveAll, log, phone, unknownDemographics, wornAllDay } from './made-logs.ts'
 
 const day = '2026-06-03'
 const zone = '+02:00'
@@ -128,6 +129,18 @@ describe('an hour of one source and minutes of another', () => {
     const fourHours = log('steps', at(480), [240, 1000])
     expect(stepsOf([log('steps', at(550), [1, 500], phone), hour(2000, 540, scale), fourHours])).toBe(2000)
   })
+})
+
+test('a day of two devices that count each second is the count of the better', () => {
+  const second = log('steps', at(0), [0, 1])
+  const count = (extra: Partial<DataLog>) =>
+    Array.from({ length: 86_400 }, (_, place): DataLog => {
+      const startMs = second.startMs + place * 1000
+      return { ...second, ...extra, id: `${extra.source} ${place}`, startMs, endMs: startMs + 1000 }
+    })
+  const logs = [...count({ source: 'watch-app' }), ...count(phone)]
+  const facts = factsOfDays({ logs, demographics: unknownDemographics, asOfMs: second.startMs + 86_400_000 })
+  expect(facts.map(({ movement }) => movement?.steps)).toEqual([86_400])
 })
 
 test.each([

@@ -27,8 +27,8 @@ export function amountsOn(inputs: DayInputs & { readonly bounds: DayBounds }, da
   const logsOfDay = near.filter((log) => partOnDay(log, spanOf(log), bounds))
   if (logsOfDay.length === 0) return []
   const covered = {
-    startMs: Math.min(...logsOfDay.map((log) => log.startMs)),
-    endMs: Math.max(...logsOfDay.map((log) => log.endMs + SECOND)),
+    startMs: logsOfDay.reduce((first, { startMs }) => Math.min(first, startMs), Number.POSITIVE_INFINITY),
+    endMs: logsOfDay.reduce((last, { endMs }) => Math.max(last, endMs + SECOND), Number.NEGATIVE_INFINITY),
   }
   const stretches = mergeLogs(
     near.filter((log) => overlaps(spanOf(log), covered)),
