@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { DAY } from '../../src/base/time/units.ts'
 
 /** The five derived streams of a cold pull, each with one record a day for thirty days, in the shapes upstream sends. */
@@ -126,10 +127,16 @@ const recordOf: Record<PulledName, (draft: Draft) => object> = {
 
 /** One data log as a phone would send it. */
 export function cannedLog(index: number, startMs: number): { id: string; body: string } {
-  const id = `${index.toString(16).padStart(8, '0')}-5555-4666-8777-0123456789ab`
+  const id = idOf(index)
   const startDateTime = new Date(startMs).toISOString()
   const endDateTime = new Date(startMs + 60_000).toISOString()
   const source = { source: 'com.example.health', recordingMethod: 'automatically_recorded', deviceType: 'watch' }
   const log = { id, logType: 'heart', dataType: 'heart_rate', value: 60 + (index % 40), unit: 'bpm', ...source }
   return { id, body: JSON.stringify({ ...log, startDateTime, endDateTime }) }
+}
+
+/** As random to look at as the ids of real logs, which no compression makes shorter. */
+function idOf(index: number): string {
+  const hex = hash('md5', String(index))
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
 }

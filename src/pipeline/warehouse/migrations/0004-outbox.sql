@@ -17,8 +17,6 @@ create table vitalsync.parcels (
   primary key (profile_id, id)
 ) with (vacuum_truncate = off);
 -- The table is often empty. Truncated, it would look as if a full scan were always cheap, and kept plans outlive that moment.
--- The body is not compressed: a parcel is written once, read once and deleted.
-alter table vitalsync.parcels alter column body set storage external;
 create index parcels_waiting on vitalsync.parcels (profile_id, stream, first_end_at, id);
 comment on table  vitalsync.parcels is 'What waits to be pushed. A row is about as much as one request takes; it is deleted once upstream said yes.';
 comment on column vitalsync.parcels.body is 'The items as upstream wants them, joined by commas, by endDateTime.';
