@@ -42,19 +42,17 @@ const updatedColumns = columnNames.filter((name) => name !== 'id')
 const comparedColumns = updatedColumns.filter((name) => name !== 'posted_at')
 
 /** A log that is longer, also by the clock on the wall, belongs to no day, so no day is derived because of it. */
-const isUsable = (log: string) =>
-  `${log}.end_at - ${log}.start_at + least(0, ${log}.end_offset_minutes - ${log}.start_offset_minutes) * interval '1 minute'
-     <= interval '${wearRules.logHoursMax} hours'`
+const isUsable = `l.end_at - l.start_at + least(0, l.end_offset_minutes - l.start_offset_minutes) * interval '1 minute'
+  <= interval '${wearRules.logHoursMax} hours'`
 
 /**
- * One statement for any number of logs: stores them, marks every local day that a log touches now or touched before, and
- * counts. Between two logs with one id the newer modifiedDateTime wins; where both have the same or none, the later arrival.
+ * One statement for any number of logs: stores them, marks every local day that a log touches now, and counts; a trigger marks the
+ * days that a replaced log touched before. Between two logs with one id the newer modifiedDateTime wins; where both have the same
+ * or none, the later arrival.
  */
 const uploadSql = `
 with input as (
   select * from unnest(${unnestParameters(uploadColumns, 3)}) as i(${columnNames.join(', ')})
-), former as (
-  select l.id, l.start_day, l.end_day, ${isUsable('l')} as usable from service.logs l join input i on i.id = l.id where l.profile_id = $1
 ), written as (
   insert into service.logs as l (profile_id, received_at, ${columnNames.join(', ')})
   select $1::uuid, $2::timestamptz, ${columnNames.map((name) => `i.${name}`).join(', ')} from input i
@@ -64,14 +62,12 @@ with input as (
      or (coalesce(excluded.modified_at, '-infinity') = coalesce(l.modified_at, '-infinity')
          and (${comparedColumns.map((name) => `excluded.${name}`).join(', ')})
              is distinct from (${comparedColumns.map((name) => `l.${name}`).join(', ')}))
-  returning l.id, l.start_day, l.end_day, ${isUsable('l')} as usable, l.source, l.device_type, (l.xmax = 0) as inserted
-), touched as (
-  select start_day, end_day from written where usable
-  union select former.start_day, former.end_day from former join written using (id) where former.usable
+  returning l.start_day, l.end_day, ${isUsable} as usable, l.source, l.device_type, (l.xmax = 0) as inserted
 ), marked as (
   insert into service.dirty_days (profile_id, local_day, marked_at)
   select distinct $1::uuid, start_day + n, $2::timestamptz
-  from touched cross join lateral generate_series(0, end_day - start_day) n
+  from (select distinct start_day, end_day from written where usable) touched
+  cross join lateral generate_series(0, end_day - start_day) n
   on conflict (profile_id, local_day) do update set mark = excluded.mark, is_single = false
 ), sources as (
   insert into service.data_sources (profile_id, source_name, device_type)

@@ -110,6 +110,21 @@ create trigger days_marked after insert on service.dirty_days
 create trigger days_marked_again after update on service.dirty_days
   referencing new table as changed for each statement execute function service.note_waiting();
 
+-- The days that a log touched before it was replaced. A statement that looked for the former logs would cost as much as the person has
+-- logs, with the plan that is made and kept while the table is empty. A log that touches more days is too long to belong to any.
+create function service.mark_former_days() returns trigger language plpgsql as $$
+begin
+  insert into service.dirty_days (profile_id, local_day, marked_at)
+  select distinct f.profile_id, f.start_day + n, (select max(received_at) from written)
+  from former f cross join lateral generate_series(0, f.end_day - f.start_day) n
+  where f.end_day - f.start_day <= 3
+  on conflict (profile_id, local_day) do update set mark = excluded.mark, is_single = false;
+  return null;
+end $$;
+
+create trigger logs_replaced after update on service.logs
+  referencing old table as former new table as written for each statement execute function service.mark_former_days();
+
 -- One row a local day with logs. facts: what the day comes to from its own logs. outcome: its factors
 -- and readings, which look at earlier days too; null until first computed. Both are the bytes of one JSON object, so
 -- that equal bytes mean that nothing which depends on the day has to be looked at.
