@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { describeError } from '../../../src/app/cli/describe-error.ts'
 import { freePort } from '../../../src/base/engines/embedded-postgres.ts'
+import { Halted } from '../../../src/base/errors.ts'
 import { test } from '../../support/fixtures.ts'
 import { needProgram } from '../../support/programs.ts'
 import { startRedis } from '../../support/redis-server.ts'
@@ -46,4 +47,8 @@ test('of two Postgres servers the one that does not answer is named', async ({ w
     hint: 'Start the server, or correct host and port in DATABASE_URL.',
     code: 3,
   })
+})
+
+test('credentials that upstream refuses are configuration', async () => {
+  expect(await describeError(new Halted('account halted'))).toMatchObject({ text: 'account halted', code: 2 })
 })

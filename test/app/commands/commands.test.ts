@@ -328,12 +328,6 @@ test('each kind of trouble has its exit code and a message without a stack', { t
       code: 2,
       says: /^vitalsync: upstream refuses the account's credentials: .*\n {2}→ Correct UPSTREAM_CLIENT_ID and UPSTREAM_CLIENT_SECRET/,
     },
-    {
-      words: ['profiles', 'discover'],
-      env: { UPSTREAM_CLIENT_SECRET: 'wrong' },
-      code: 2,
-      says: /account halted: upstream refuses the account's credentials/,
-    },
   ]
   for (const { words, env, code, says } of cases) {
     const ended = await runProgram(words, { cwd: world.folder, env: { ...world.env, ...env } })
