@@ -101,14 +101,25 @@ export function initialBudget(limits: BudgetLimits, nowMs: number): FleetBudget 
   return { version: 1, ...limits, pausedUntilMs: 0, cutAtMs: 0, grownAtMs: nowMs, quietLatencyMs: 0 }
 }
 
-type Overload = { readonly retryAfterMs: number; readonly answersPerSecond: number; readonly nowMs: number }
+/** A 429 or 503 of upstream. */
+export type Overload = { readonly retryAfterMs: number; readonly answersPerSecond: number; readonly nowMs: number }
 
-/** After a 429 or 503. However many processes see one overload, a second has one decrease; the longest pause wins. */
+/** Both as one: the later, with the end of the longer pause. */
+export const withEarlierOverload = (overload: Overload, { nowMs, retryAfterMs }: Overload): Overload => ({
+  ...overload,
+  retryAfterMs: Math.max(overload.retryAfterMs, nowMs + retryAfterMs - overload.nowMs),
+})
+
+/**
+ * However many processes see one overload, a second has one decrease; the longest pause wins. The very budget is returned when it says all
+ * of this already.
+ */
 export function decreaseBudget(budget: FleetBudget, overload: Overload): FleetBudget {
   const { retryAfterMs, answersPerSecond, nowMs } = overload
   const version = budget.version + 1
   const pausedUntilMs = Math.max(budget.pausedUntilMs, retryAfterMs > 0 ? nowMs + retryAfterMs : 0)
-  if (nowMs - budget.cutAtMs < DECREASE_INTERVAL_MS) return { ...budget, pausedUntilMs, version }
+  if (nowMs - budget.cutAtMs < DECREASE_INTERVAL_MS)
+    return pausedUntilMs === budget.pausedUntilMs ? budget : { ...budget, pausedUntilMs, version }
   const rate = Math.floor(Math.min(budget.requestsPerSecond, answersPerSecond) * DECREASE_FACTOR)
   const requestsPerSecond = Math.max(Math.min(BUDGET_MIN.requestsPerSecond, budget.requestsPerSecond), rate)
   const inFlight = decreasedInFlight(budget, DECREASE_FACTOR)

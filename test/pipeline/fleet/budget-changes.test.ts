@@ -10,6 +10,7 @@ import {
   parseMemberState,
   parseStoredBudget,
   storedBudgetOf,
+  withEarlierOverload,
 } from '../../../src/pipeline/fleet/budget.ts'
 import { memberState } from '../../support/member-state.ts'
 
@@ -68,11 +69,11 @@ test.for([
   expect(decreaseBudget(before, seen)).toEqual({ ...before, version: 8, requestsPerSecond, inFlight, cutAtMs: nowMs })
 })
 
-test('within a second of a cut an overload changes nothing but the pause and the version', () => {
+test('within a second of a cut an overload changes nothing but the pause', () => {
   const cut = { ...budget, cutAtMs: nowMs - 999, pausedUntilMs: nowMs + 5 }
 
-  expect(decreaseBudget(cut, overload)).toEqual({ ...cut, version: 8 })
-  expect(decreaseBudget(cut, { ...overload, retryAfterMs: 4 })).toEqual({ ...cut, version: 8 })
+  expect(decreaseBudget(cut, overload)).toBe(cut)
+  expect(decreaseBudget(cut, { ...overload, retryAfterMs: 5 })).toBe(cut)
   expect(decreaseBudget(cut, { ...overload, retryAfterMs: 6 })).toEqual({
     ...cut,
     version: 8,
@@ -80,6 +81,18 @@ test('within a second of a cut an overload changes nothing but the pause and the
   })
   expect(decreaseBudget(budget, { ...overload, retryAfterMs: 1 }).pausedUntilMs).toBe(nowMs + 1)
   expect(decreaseBudget(budget, overload).pausedUntilMs).toBe(0)
+})
+
+test.each([
+  ['ends later', 3000, 0, 2000],
+  ['ends sooner', 500, 700, 700],
+] as const)('of two overloads the pause counts that %s', (_, earlierMs, laterMs, expectedMs) => {
+  const earlier = { ...overload, nowMs: nowMs - 1000, retryAfterMs: earlierMs }
+
+  expect(withEarlierOverload({ ...overload, retryAfterMs: laterMs }, earlier)).toEqual({
+    ...overload,
+    retryAfterMs: expectedMs,
+  })
 })
 
 test.for([

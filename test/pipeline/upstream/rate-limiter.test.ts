@@ -96,6 +96,7 @@ function storeSuite(name: string, storeTest: StoreTest): void {
     storeTest('gives a process that begins all permits, though an idle one says nothing', idleProcessHoldsNothing)
     storeTest('lets more processes than there are requests in flight all get through', moreProcessesThanPermits)
     storeTest('lets one process slow down the others', oneProcessSlowsDownTheOther)
+    storeTest('keeps an overload beside another change of the budget', decreasesABudgetThatAnotherHasJustChanged)
   })
 }
 
@@ -177,6 +178,21 @@ async function oneProcessSlowsDownTheOther(open: OpenStore): Promise<void> {
 
   await expect.poll(() => other.state().pausedUntilMs).toBeGreaterThan(Date.now())
   expect(other.state().inFlightMax).toBe(12)
+}
+
+async function decreasesABudgetThatAnotherHasJustChanged(open: OpenStore): Promise<void> {
+  const store = open()
+  const limiter = limiterOn(store, { requestsPerSecond: unbounded, inFlight: 20 })
+  await limiter.acquire('nightly', undefined)
+  const { budget } = await store.read()
+  if (!budget) throw new Error('the limiter that has given a permit has written no budget')
+  // The limiter's next write of the budget that it knows is refused.
+  expect(await store.compareAndSet(budget, { ...budget, version: budget.version + 1, quietLatencyMs: 5 })).toBe(true)
+
+  limiter.release('nightly', { latencyMs: 5, overloaded: true, retryAfterMs: 0 })
+
+  await expect.poll(async () => (await store.read()).budget?.inFlight).toBe(12)
+  expect((await store.read()).budget?.quietLatencyMs).toBe(5)
 }
 
 storeSuite('memory', (title, body) => {

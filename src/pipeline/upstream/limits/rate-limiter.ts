@@ -13,9 +13,11 @@ import {
   type Lane,
   laneRateLimit,
   type MemberState,
+  type Overload,
   permitsLeftByOthers,
   type RequestOutcome,
   wantsPermits,
+  withEarlierOverload,
 } from '../../fleet/budget.ts'
 import { LoadMeter } from './load-meter.ts'
 import { Waiters } from './waiters.ts'
@@ -82,8 +84,8 @@ class FleetRateLimiter implements RateLimiter {
   private pausedUntilMs = 0
   /** How far the store's clock is ahead of ours. The budget holds instants of the store's clock, for all processes. */
   private storeAheadMs = 0
-  /** The end of the longest pause that upstream asked of this process, by the store's clock. */
-  private askedPauseEndMs = 0
+  /** What upstream asked of this process last, until the store has it and its pause is over: a store that is emptied forgets the pause. */
+  private overload: Overload | undefined
   private fleetBudget: FleetBudget | undefined
   private members: readonly MemberState[] = []
   private heartbeatLoop: Promise<void> = Promise.resolve()
@@ -244,8 +246,14 @@ class FleetRateLimiter implements RateLimiter {
     const { members, budget, nowMs } = await store.heartbeat(mine)
     let current = budget ?? initialBudget(limits, nowMs)
     if (budget === undefined) await store.compareAndSet(undefined, current)
-    const next = this.withAskedPause(adjustBudget(current, { members, limits, nowMs }), current)
-    if (next !== current && (await store.compareAndSet(current, next))) current = next
+    const adjusted = adjustBudget(current, { members, limits, nowMs })
+    const { overload } = this
+    const next = overload ? decreaseBudget(adjusted, overload) : adjusted
+    if (next === current || (await store.compareAndSet(current, next))) {
+      current = next
+      if (overload && overload === this.overload && nowMs >= overload.nowMs + overload.retryAfterMs)
+        this.overload = undefined
+    }
     this.fleetBudget = current
     this.members = members
     this.storeAheadMs = nowMs - this.deps.clock()
@@ -253,30 +261,22 @@ class FleetRateLimiter implements RateLimiter {
     return { members, inFlight: Math.min(current.inFlight, limits.inFlight) }
   }
 
-  /** Another process may have been faster to write a shorter pause. */
-  private withAskedPause(next: FleetBudget, current: FleetBudget): FleetBudget {
-    if (next.pausedUntilMs >= this.askedPauseEndMs) return next
-    return { ...next, version: current.version + 1, pausedUntilMs: this.askedPauseEndMs }
-  }
-
   /** Upstream is overloaded: this process slows down at once, and the others through the store. */
   private slowDown({ retryAfterMs }: RequestOutcome): void {
     const { store, clock, member } = this.deps
     const nowMs = clock()
-    if (retryAfterMs > 0) {
-      this.pausedUntilMs = Math.max(this.pausedUntilMs, nowMs + retryAfterMs)
-      this.askedPauseEndMs = Math.max(this.askedPauseEndMs, nowMs + this.storeAheadMs + retryAfterMs)
-    }
-    const { fleetBudget } = this
-    if (fleetBudget === undefined) return
+    if (retryAfterMs > 0) this.pausedUntilMs = Math.max(this.pausedUntilMs, nowMs + retryAfterMs)
     const others = this.members.filter((other) => other.member !== member)
     const answersPerSecond = others.reduce((sum, other) => sum + other.answersPerSecond, this.load.answersPerSecond())
-    const overload = { retryAfterMs, answersPerSecond, nowMs: nowMs + this.storeAheadMs }
-    const next = decreaseBudget(fleetBudget, overload)
-    if (next.cutAtMs === fleetBudget.cutAtMs && next.pausedUntilMs === fleetBudget.pausedUntilMs) return
+    const seen = { retryAfterMs, answersPerSecond, nowMs: nowMs + this.storeAheadMs }
+    this.overload = this.overload ? withEarlierOverload(seen, this.overload) : seen
+    const { fleetBudget } = this
+    if (fleetBudget === undefined) return
+    const next = decreaseBudget(fleetBudget, this.overload)
+    if (next === fleetBudget) return
     this.fleetBudget = next
     this.inFlightPermits = Math.min(this.inFlightPermits, next.inFlight)
-    // First committer wins: when another process decreased the budget first, the next heartbeat reads its budget.
+    // When another change of the budget was faster, the next heartbeat decreases that budget.
     store.compareAndSet(fleetBudget, next).catch(() => undefined)
   }
 
