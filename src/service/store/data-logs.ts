@@ -66,8 +66,7 @@ with input as (
 ), marked as (
   insert into service.dirty_days (profile_id, local_day, marked_at)
   select distinct $1::uuid, start_day + n, $2::timestamptz
-  from (select distinct start_day, end_day from written where usable) touched
-  cross join lateral generate_series(0, end_day - start_day) n
+  from written cross join lateral generate_series(0, end_day - start_day) n where usable
   on conflict (profile_id, local_day) do update set mark = excluded.mark, is_single = false
 ), sources as (
   insert into service.data_sources (profile_id, source_name, device_type)

@@ -84,7 +84,7 @@ class FleetRateLimiter implements RateLimiter {
   private pausedUntilMs = 0
   /** How far the store's clock is ahead of ours. The budget holds instants of the store's clock, for all processes. */
   private storeAheadMs = 0
-  /** What upstream asked of this process last, until the store has it and its pause is over: a store that is emptied forgets the pause. */
+  /** The last overload that this process saw, until the store has it and its pause is over: a store that is emptied forgets the pause. */
   private overload: Overload | undefined
   private fleetBudget: FleetBudget | undefined
   private members: readonly MemberState[] = []
