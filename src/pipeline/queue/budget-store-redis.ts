@@ -10,34 +10,25 @@ import {
 } from '../fleet/budget.ts'
 import { ratePermitsFrom } from './rate-permits.ts'
 
-/** Writes the state of this member, removes dead members, returns the rest. The clock of Redis decides who is dead. */
-const heartbeatScript = `
+/**
+ * Writes the state of this member, removes dead members, returns the rest. Without a member it writes nothing. The clock of Redis decides
+ * who is dead.
+ */
+const fleetScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now) .. ' ' .. ARGV[2])
-redis.call('PEXPIRE', KEYS[1], 60000)
-local members = {}
-local all = redis.call('HGETALL', KEYS[1])
-for at = 1, #all, 2 do
-  local gap = string.find(all[at + 1], ' ', 1, true)
-  if now - tonumber(string.sub(all[at + 1], 1, gap - 1)) > tonumber(ARGV[3]) then
-    redis.call('HDEL', KEYS[1], all[at])
-  else
-    members[#members + 1] = string.sub(all[at + 1], gap + 1)
-  end
+if ARGV[2] then
+  redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f', now) .. ' ' .. ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], 60000)
 end
-return { string.format('%.0f', now), redis.call('GET', KEYS[2]) or '', members }`
-
-/** The same without a word of its own. */
-const readScript = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local members = {}
 local all = redis.call('HGETALL', KEYS[1])
 for at = 1, #all, 2 do
   local gap = string.find(all[at + 1], ' ', 1, true)
   if now - tonumber(string.sub(all[at + 1], 1, gap - 1)) <= tonumber(ARGV[1]) then
     members[#members + 1] = string.sub(all[at + 1], gap + 1)
+  elseif ARGV[2] then
+    redis.call('HDEL', KEYS[1], all[at])
   end
 end
 return { string.format('%.0f', now), redis.call('GET', KEYS[2]) or '', members }`
@@ -75,13 +66,11 @@ export function openRedisBudgetStore({
 }): BudgetStore {
   const [membersKey, budgetKey] = [`${prefix}:lines`, `${prefix}:state`]
   const rate = new RateLimiterRedis({ storeClient: redis, keyPrefix: `${prefix}:rate`, points: 1, duration: 1 })
+  const askFleet = async (...mine: string[]) =>
+    parseFleetAnswer(await redis.eval(fleetScript, 2, membersKey, budgetKey, MEMBER_TTL_MS, ...mine))
   return {
-    async heartbeat(mine) {
-      const values = [mine.member, JSON.stringify(mine), MEMBER_TTL_MS]
-      const answer = await redis.eval(heartbeatScript, 2, membersKey, budgetKey, ...values)
-      return parseFleetAnswer(answer)
-    },
-    read: async () => parseFleetAnswer(await redis.eval(readScript, 2, membersKey, budgetKey, MEMBER_TTL_MS)),
+    heartbeat: (mine) => askFleet(mine.member, JSON.stringify(mine)),
+    read: () => askFleet(),
     async compareAndSet(expected, next) {
       const values = [expected?.version ?? '', JSON.stringify(storedBudgetOf(next))]
       return (await redis.eval(compareAndSetScript, 1, budgetKey, ...values)) === 1
