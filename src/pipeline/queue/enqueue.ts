@@ -1,3 +1,4 @@
+import { isFulfilled } from '../../base/sleep.ts'
 import { hexDigestOf } from '../../base/text/digest.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
 import { hashRangeOf } from '../fleet/hash-ranges.ts'
@@ -94,11 +95,7 @@ async function removeFrom(queue: LaneQueue, dedupIds: readonly string[]): Promis
     const job = jobId ? await queue.getJob(jobId) : undefined
     if (!job || (await job.isActive())) continue
     // The removal fails when a worker has just started the job: the job then finds that its profile is gone.
-    const isRemoved = await job.remove().then(
-      () => true,
-      () => false,
-    )
-    if (isRemoved) removed += 1
+    if (await isFulfilled(job.remove())) removed += 1
   }
   return removed
 }
