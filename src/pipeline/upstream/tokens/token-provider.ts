@@ -108,13 +108,13 @@ export class TokenProvider {
   }
 
   /** Opens the breaker of the account for the whole fleet. */
-  async halt(name: TokenName, generation: number, reason: string): Promise<Halted> {
+  async halt(name: TokenName, generation: number, reason: string, cause?: Halted): Promise<Halted> {
     const { store, clock } = this.deps
     const { breaker: previous } = await store.read(name)
     const breaker = nextBreaker(reason, previous, clock())
     await store.tripBreaker(name, { generation, breaker })
     this.cache(name, await store.read(name))
-    return haltedProblem(breaker)
+    return haltedProblem(breaker, cause)
   }
 
   /** Saves a token that came with a registration, unless another process is renewing the token at this moment. */
@@ -209,7 +209,7 @@ export class TokenProvider {
     } catch (error) {
       const halted = error instanceof Halted && name.profileId === undefined
       telemetry.renewed(kindOf(name), halted ? 'halted' : 'failed')
-      if (halted) throw Object.assign(await this.halt(name, lease.generation, error.message), { cause: error })
+      if (halted) throw await this.halt(name, lease.generation, error.message, error)
       // The failure is not stored: the next caller tries again. A second failure, of the release, must not hide the first.
       await store.release(name, lease).catch(() => undefined)
       throw name.profileId === undefined ? asRetryLater(error) : error
@@ -242,9 +242,10 @@ function keyOf(name: TokenName): string {
   return name.profileId === undefined ? name.account : `${name.account} ${name.profileId}`
 }
 
-function haltedProblem({ reason, untilMs }: Breaker): Halted {
+function haltedProblem({ reason, untilMs }: Breaker, cause?: Halted): Halted {
   return new Halted(`account halted: ${reason}`, {
     hint: `Check the account's credentials. Nothing is asked of it before ${new Date(untilMs).toISOString()}.`,
+    cause,
   })
 }
 
