@@ -14,7 +14,7 @@ create table vitalsync.drift_people (
   primary key (profile_id, stream, what, path, detail)
 ) with (fillfactor = 70);
 comment on table  vitalsync.drift_people is 'In whose records something unknown was found. Written in the commit of the reading; of the first 200 people of each.';
-comment on column vitalsync.drift_people.records is 'The most records of one reading that had it.';
+comment on column vitalsync.drift_people.records is 'The most records of one reading that had it; of errors, the most in the half minute of a worker.';
 comment on column vitalsync.drift_people.local_date is 'The day of one of these records.';
 
 create table vitalsync.drift (
@@ -71,7 +71,7 @@ comment on column warehouse.drift.first_seen_at is 'When a reading first held it
 comment on column warehouse.drift.last_seen_at is 'When it was last seen, to half a minute once its people are counted no more.';
 comment on column warehouse.drift.reported_at is 'When it was reported in the log, once for the whole fleet.';
 comment on column warehouse.drift.accepted_at is 'When it was accepted; empty: it was not.';
-comment on column warehouse.drift.what is 'extra, missing, stopped, null, type, word, case, precision, kind, unit, order, duplicates or pages.';
+comment on column warehouse.drift.what is 'extra, missing, stopped, null, type, word, case, precision, kind, unit, order, duplicates, pages or error.';
 comment on column warehouse.drift.path is 'The field; a name that may be data is a star.';
 comment on column warehouse.drift.detail is 'The word, the unit or the JSON type.';
 comment on column warehouse.drift.people is 'In how many people''s records it was found; counted up to 200.';
