@@ -65,8 +65,7 @@ async function pullWindows(
 }
 
 /** When upstream asks us to wait, or does not know the profile, every other window would get the same answer. */
-const concernsEveryWindow = (failures: readonly unknown[]) =>
-  failures.some((error) => !(error instanceof Unanswered) && !(error instanceof Rejected))
+const concernsEveryWindow = (failures: readonly unknown[]) => failures.some((error) => !(error instanceof Unanswered))
 
 const mostInformative = (failures: readonly unknown[]): unknown =>
   failures.find((error) => error instanceof NotThere) ??

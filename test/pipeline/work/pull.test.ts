@@ -66,7 +66,10 @@ async function pull(due: readonly DueWindow[], { read, store, context = {}, paus
     },
     ledger: {
       plan: async () => undefined,
-      recordRefusal: async (refusal) => void seen.refusals.push(refusal),
+      recordRefusal: async (refusal) => {
+        await turn()
+        seen.refusals.push(refusal)
+      },
     },
     pause: async (ms, signal) => {
       await turn()

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../../src/base/errors.ts'
 import type { JobCounts } from '../../../src/pipeline/transfer/order.ts'
@@ -66,12 +67,17 @@ async function push({ streams = [dataLogs], pages, take = () => undefined, known
         return { parcels: pages[page - 1] ?? [], more: page < pages.length }
       },
       async markSent(pushed, runId) {
+        await turn()
         acts.push(`sent ${idsOf(pushed)}`)
         runs.push(runId)
       },
-      markKnown: async (pushed) => void acts.push(`known ${idsOf(pushed)}`),
+      async markKnown(pushed) {
+        await turn()
+        acts.push(`known ${idsOf(pushed)}`)
+      },
       lastSnapshot: async () => known,
       async quarantineRefused({ profileId, stream, parcels }, items) {
+        await turn()
         expect([profileId, stream]).toEqual(['7', streams[0]?.name])
         expect(items.every(({ parcelId }) => parcels.some(({ id }) => id === parcelId))).toBe(true)
         acts.push(`quarantined ${items.map(({ body }) => body).join(' ')}`)
