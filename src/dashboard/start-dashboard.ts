@@ -174,7 +174,7 @@ const settingsSchema = z.strictObject({ masked: z.boolean().optional(), values: 
 
 /** Sessions, sign-in, and the switches of a visit: names masked, health values shown. */
 async function addVisits(app: FastifyInstance, context: DashboardContext, access: Access): Promise<Visits> {
-  await addSessions(app, { cookieName: 'vitalsync', path: '/' })
+  await addSessions(app, 'vitalsync')
   await app.register(rateLimit, { global: false })
   const of = (request: FastifyRequest): Visit | undefined => {
     const { actor = access.actorOf(request), masked = false, values = false } = request.session

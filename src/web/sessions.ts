@@ -23,12 +23,6 @@ const SESSIONS_MAX = 1000
 const SESSIONS_OF_PERSON_MAX = 20
 const SESSION_MS = 12 * HOUR
 
-type SessionCookie = {
-  /** The beginning of its name. */
-  readonly cookieName: string
-  readonly path: string
-}
-
 const STRANGERS_PER_MINUTE = 120
 
 /** The limit for a route that gives tokens to strangers. People who have signed in do not count. */
@@ -46,14 +40,17 @@ type Refused = Pick<FastifyRequest, 'protocol' | 'port'> & {
   visitor: FastifyRequest['visitor'] | null
 }
 
-/** Sessions live in memory: after a restart everybody signs in again. A visitor who has not signed in has a cookie and no place in memory. */
-export async function addSessions(app: FastifyInstance, { cookieName, path }: SessionCookie): Promise<void> {
+/**
+ * Sessions live in memory: after a restart everybody signs in again. A visitor who has not signed in has a cookie and no place in memory.
+ * Names of cookies begin with `cookieName`.
+ */
+export async function addSessions(app: FastifyInstance, cookieName: string): Promise<void> {
   await app.register(cookie)
   const visitorCookie = `${cookieName}-visitor`
   app.decorateRequest('visitor')
   app.addHook('onRequest', async (request) => {
-    const { cookies } = request
-    request.visitor = { id: cookies[nameAt(visitorCookie, request)], isNew: false }
+    const cookies = app.parseCookie(shortestPathFirst(request.headers.cookie))
+    request.visitor = { id: cookies[nameAt(visitorCookie, request)] || undefined, isNew: false }
     request.cookies = { [cookieName]: cookies[nameAt(cookieName, request)] }
   })
   app.addHook('onSend', async (request: Refused, reply) => {
@@ -63,7 +60,7 @@ export async function addSessions(app: FastifyInstance, { cookieName, path }: Se
         httpOnly: true,
         sameSite: 'strict',
         secure: protocol === 'https',
-        path,
+        path: '/',
       })
   })
   // `secure: 'auto'` weakens `strict` on plain http: a page of another site could send the cookie by a link.
@@ -74,7 +71,7 @@ export async function addSessions(app: FastifyInstance, { cookieName, path }: Se
     secret: randomBytes(32).toString('hex'),
     cookieName,
     // Without an end of its own: browsers count it by the Date of the server, and the clock of a sandbox may be moved.
-    cookie: { httpOnly: true, sameSite: 'strict', secure: 'auto', path },
+    cookie: { httpOnly: true, sameSite: 'strict', secure: 'auto', path: '/' },
     saveUninitialized: false,
     rolling: false,
     store: createSessionStore(),
@@ -88,9 +85,18 @@ export async function addSessions(app: FastifyInstance, { cookieName, path }: Se
   })
 }
 
-/** Browsers keep cookies by host and not by port: two pages of a host would sign each other's visitors out. */
+/**
+ * Browsers keep cookies by host and not by port: two pages of a host would sign each other's visitors out. A browser takes a name with
+ * `__Host-` from this host alone: a page of another host of the domain could put a visitor into its own session.
+ */
 const nameAt = (name: string, { port, protocol }: Pick<FastifyRequest, 'port' | 'protocol'>): string =>
-  `${name}-${port ?? protocol}`
+  `${protocol === 'https' ? '__Host-' : ''}${name}-${port ?? protocol}`
+
+/**
+ * The first of several cookies of one name counts, and browsers send the longest path first: a script on another port of this host
+ * could add one that keeps the visitor out. Ours have the shortest path there is.
+ */
+const shortestPathFirst = (header = ''): string => header.split(';').reverse().join(';')
 
 const randomText = () => randomBytes(32).toString('base64url')
 const visitorKey = randomBytes(32)

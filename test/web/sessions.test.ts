@@ -26,9 +26,9 @@ const test = base.extend<{ page: Page }>({
     const lines = await Promise.all(['ada', 'eve'].map((name) => passwordLine(name, 'look', 'secret')))
     await writeFile(join(folder, 'passwords'), lines.join('\n'))
     const passwords = await readPasswords(join(folder, 'passwords'), 'PASSWORDS')
-    const app = fastify()
+    const app = fastify({ trustProxy: true })
     const recorded: object[] = []
-    await addSessions(app, { cookieName: 'page', path: '/' })
+    await addSessions(app, 'page')
     await app.register(rateLimit, { global: false })
     app.get('/api/session', { config: sessionLimits }, async (request) => ({
       who: actorOf(request)?.name ?? null,
@@ -110,6 +110,34 @@ test('a refused sign-in is recorded with its address and the id of its request',
   expect(page.recorded).toMatchObject([
     { who: 'mallory', action: 'sign-in refused', address: '203.0.113.7', requestId: expect.stringMatching(/./) },
   ])
+})
+
+test('a cookie of our name that another port of the host adds keeps nobody out', async ({ page }) => {
+  const stranger = await page.load({})
+  const ada = await page.signIn('ada', stranger, addressOf(0))
+  const added = [stranger, ada].map(({ cookie }) => cookie.replace(/=.*/, '=x'))
+  const empty = stranger.cookie.replace(/=.*/, '=')
+  const all = [...added, stranger.cookie, ada.cookie].join('; ')
+
+  expect((await page.load({ cookie: all })).who).toBe('ada')
+  expect((await page.signIn('ada', { cookie: all, token: ada.token }, addressOf(1))).status).toBe(200)
+  expect((await page.signIn('ada', await page.load({ cookie: empty }), addressOf(2))).status).toBe(200)
+})
+
+test('over https each cookie has a name that no other host of the domain can set', async ({ page: { app } }) => {
+  const https = { host: 'dash.example.org', 'x-forwarded-proto': 'https' }
+  const loaded = await app.inject({ url: '/api/session', headers: https })
+  const headers = { ...https, cookie: cookieOf(loaded.headers) ?? '', 'x-csrf-token': loaded.json().csrf }
+  const payload = { name: 'ada', password: 'secret' }
+  const entered = await app.inject({ method: 'POST', url: '/api/sign-in', headers, payload })
+
+  expect(entered.statusCode).toBe(200)
+  for (const answer of [loaded, entered])
+    expect(String(answer.headers['set-cookie'])).toMatch(
+      /^__Host-page-[^;]*; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    )
+  const cookie = cookieOf(entered.headers) ?? ''
+  expect((await app.inject({ url: '/api/session', headers: { ...https, cookie } })).json().who).toBe('ada')
 })
 
 test('each cookie is for requests of the page itself, on plain http too', async ({ page: { app } }) => {

@@ -73,7 +73,7 @@ async function addConsole(app: FastifyInstance, context: ConsoleContext, access:
   })
   addPageGuard(app, { loopbackOnly: access.isOpen, passwordSetting: 'CONSOLE_PASSWORD_FILE' })
   app.setErrorHandler((error, request, reply) => sendPageError(error, { log, request, reply, page: 'service' }))
-  await addSessions(app, { cookieName: 'vitalsync-console', path: consolePath })
+  await addSessions(app, 'vitalsync-console')
   const visitOf = (request: FastifyRequest): ConsoleVisit | undefined => {
     const { actor = access.actorOf(request) } = request.session
     return actor && { actor }

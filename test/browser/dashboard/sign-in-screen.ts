@@ -46,6 +46,18 @@ test('a sign-out in one tab ends the state that another tab shows', async ({ vis
   expect((await send(`${url}/api/now`, copied)).status).toBe(401)
 })
 
+test('a page on another port that adds cookies of our names keeps nobody from signing in', async ({ visit, world }) => {
+  const { url } = await serveWithPasswords(world)
+  const page = await visit('/')
+  for (const name of ['vitalsync', 'vitalsync-visitor'])
+    await page.evaluate(`document.cookie = '${name}-${new URL(url).port}=x; path=/api'`)
+  await page.goto(url)
+  await page.getByLabel('Name').fill('ada')
+  await page.getByLabel('Password').fill('correct horse battery')
+  await page.keyboard.press('Enter')
+  await page.getByText('ada (looks)').waitFor()
+})
+
 test('a visitor of two dashboards on one host stays signed in to both', async ({ visit, world }) => {
   const [first, second] = [await serveWithPasswords(world), await serveWithPasswords(world)]
   const page = await visit('/', { baseURL: first.url })
