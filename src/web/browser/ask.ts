@@ -59,7 +59,10 @@ function readSession<S extends { readonly csrf?: string }>(): Promise<Json<S>> {
   return opening as Promise<Json<S>> // each page has one kind of session
 }
 
-/** Asks the server; once more with a new token where the server was started again since the page came. */
+/** Reads the session again, and shows whose it is. */
+let openAgain = async (): Promise<void> => undefined
+
+/** Asks the server; once more with a new token where the server was started again, or another person signed in, since the page came. */
 export async function ask<T>(
   name: string,
   query: Readonly<Record<string, string>> = {},
@@ -67,7 +70,7 @@ export async function ask<T>(
 ): Promise<Json<T>> {
   return act<T>(name, query, abort).catch(async (error: unknown) => {
     if (!(error instanceof Refusal) || error.status !== 403) throw error
-    await readSession()
+    await openAgain()
     return act<T>(name, query, abort)
   })
 }
@@ -180,6 +183,7 @@ export function createPageSession<S extends PageSession>(before: S) {
     session.value = visit
     isSignedOut.value = visit.actor === null
   }
+  openAgain = openSession
   return {
     session,
     mayAct: computed(() => session.value.actor?.role === 'act'),

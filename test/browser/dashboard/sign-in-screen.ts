@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { findBarriers, overflowOf } from '../open-browser.ts'
-import { send } from '../send.ts'
+import { openSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
 import { serveWithPasswords } from './visitor.ts'
 
@@ -56,6 +56,25 @@ test('a page on another port that adds cookies of our names keeps nobody from si
   await page.getByLabel('Password').fill('correct horse battery')
   await page.keyboard.press('Enter')
   await page.getByText('ada (looks)').waitFor()
+})
+
+test('a page whose session became that of another person shows who that is', async ({ visit, world }) => {
+  const { url } = await serveWithPasswords(world)
+  const page = await visit('/', { baseURL: url })
+  await page.getByLabel('Name').fill('ada')
+  await page.getByLabel('Password').fill('correct horse battery')
+  await page.keyboard.press('Enter')
+  await page.getByText('ada (looks)').waitFor()
+  const other = await page.context().newPage()
+  await other.goto(url)
+  await other.getByText('ada (looks)').waitFor()
+  await page.goto('about:blank')
+  const body = JSON.stringify({ name: 'eve', password: 'correct horse battery' })
+  const { headers } = await send(`${url}/api/sign-in`, { ...(await openSession(url)), body })
+  const [name = '', value = ''] = (headers['set-cookie']?.[0] ?? '').split(/[=;]/)
+  await page.context().addCookies([{ name, value, url }])
+
+  await other.getByText('eve (looks)').waitFor()
 })
 
 test('a visitor of two dashboards on one host stays signed in to both', async ({ visit, world }) => {
