@@ -5,6 +5,7 @@ import { isLoopback } from '../../src/base/text/readable.ts'
 import { warnOfExposure } from '../../src/service/http/security-log.ts'
 import { startService } from '../../src/service/server.ts'
 import { test as withDatabase } from '../support/fixtures.ts'
+import { send } from './sandbox/sandbox-world.ts'
 
 const quiet = createLog({ level: 'silent' })
 
@@ -55,6 +56,13 @@ withDatabase(
       expect(await status(`http://127.0.0.1:${new URL(open.url).port}/metrics`)).toBe(404)
     } finally {
       await open.close()
+    }
+    const here = await startService({ databaseUrl, port: 0, log: quiet })
+    try {
+      expect(await status(`${here.url}/metrics`)).toBe(200)
+      expect((await send(`${here.url}/metrics`, { headers: { host: 'attacker.example' } })).status).toBe(403)
+    } finally {
+      await here.close()
     }
   },
 )

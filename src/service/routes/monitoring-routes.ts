@@ -1,8 +1,9 @@
 import type { Registry } from 'prom-client'
 import { exposeMetrics } from '../../base/monitoring/exposition.ts'
 import { endsWithin } from '../../base/sleep.ts'
+import { namesThisMachine } from '../../base/text/readable.ts'
 import type { Route } from '../../web/route.ts'
-import { unavailable } from '../http/request-error.ts'
+import { RequestError, unavailable } from '../http/request-error.ts'
 import type { ServiceRoute } from '../http/service-route.ts'
 import { openApiOf } from '../reference/openapi.ts'
 import { referencePage, referencePagePolicy } from '../reference/reference-page.ts'
@@ -13,7 +14,7 @@ const readyTimeoutMs = 2_000
 /** Routes for operators: liveness, readiness, metrics, and the reference. */
 export function monitoringRoutes(service: {
   pool: ServicePool
-  /** Absent: the metrics are served elsewhere, or not at all. */
+  /** For names of this machine. Absent: the metrics are served elsewhere, or not at all. */
   registry: Registry | undefined
   routes: readonly ServiceRoute[]
   isStopping(): boolean
@@ -35,6 +36,7 @@ export function monitoringRoutes(service: {
   }
   const metrics = (shown: Registry) =>
     get('metrics', '/metrics', async ({ request }) => {
+      if (!namesThisMachine(request.headers.host)) throw new RequestError({ status: 403, location: 'header' })
       const { contentType, text } = await exposeMetrics(shown, request.headers.accept)
       return { bytes: text, headers: { 'content-type': contentType, vary: 'accept' } }
     })
