@@ -15,7 +15,7 @@ import { openWarehousePool } from '../pipeline/warehouse/postgres/warehouse-pool
 import { type Access, openAccess } from '../web/access.ts'
 import { listen, slowSenderOptions } from '../web/listen.ts'
 import { openPageBundle } from '../web/page-bundle.ts'
-import { addPageGuard, frameworkErrors } from '../web/page-guard.ts'
+import { addPageGuard, frameworkErrors, malformedRequestAnswer } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
 import { addSessions, addSignIn, csrfTokenOf, refusePage, requireCsrfToken, sessionLimits } from '../web/sessions.ts'
@@ -83,6 +83,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       trustProxy,
       forceCloseConnections: true,
       frameworkErrors,
+      clientErrorHandler: malformedRequestAnswer,
     })
     closeStack.add(app, 'dashboard')
     closeStack.add({ close: () => stop.abort() }, 'actions')

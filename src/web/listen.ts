@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import { UsageProblem } from '../base/errors.ts'
 import { SECOND } from '../base/time/units.ts'
 
@@ -12,6 +14,24 @@ export const slowSenderOptions = (requestTimeoutMs: number) => ({
   requestTimeout: requestTimeoutMs,
   http: { connectionsCheckingInterval: Math.min(SECOND, requestTimeoutMs), headersTimeout: requestTimeoutMs },
 })
+
+const statusByParserCode: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+}
+
+type LastAnswer = { readonly headers: Readonly<Record<string, string | number>>; readonly body: string }
+
+/** The option of a Fastify app that answers bytes that are no complete request: half-sent, too slow, or not HTTP at all. */
+export const answerMalformed =
+  (answerOf: (status: number) => LastAnswer) =>
+  (error: Error & { code?: string }, socket: Socket): void => {
+    if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+    const status = statusByParserCode[error.code ?? ''] ?? 400
+    const { headers, body } = answerOf(status)
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'))
+  }
 
 type ListenOptions = {
   readonly host: string

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { namesThisMachine } from '../base/text/readable.ts'
+import { answerMalformed } from './listen.ts'
+import { jsonContentType } from './route.ts'
 
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -59,6 +61,18 @@ export function addPageGuard(app: FastifyInstance, { loopbackOnly, passwordSetti
 /** The router's own refusals, which no hook sees: an address that is no text. */
 export const frameworkErrors = (_error: unknown, _request: unknown, reply: FastifyReply): FastifyReply =>
   reply.code(400).headers(pageHeaders).send({ error: 'the address of the request is not valid' })
+
+const malformedTexts: Readonly<Record<number, string>> = {
+  408: 'the request took too long',
+  431: 'the cookies of this host are too large: delete them in the browser',
+}
+
+/** Requests that are none, and those that no route sees: other ports of a host can fill its cookies. */
+export const malformedRequestAnswer = answerMalformed((status) => {
+  const body = JSON.stringify({ error: malformedTexts[status] ?? 'this is no request' })
+  const length = { 'content-length': Buffer.byteLength(body), connection: 'close' }
+  return { headers: { ...pageHeaders, 'content-type': jsonContentType, 'cache-control': 'no-store', ...length }, body }
+})
 
 /** By the route: an address may be written in several ways. */
 const isQuestion = ({ routeOptions }: FastifyRequest): boolean => routeOptions.url?.includes('/api/') === true

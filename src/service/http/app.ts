@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import fastify, { type FastifyRequest } from 'fastify'
 import type { Log } from '../../base/log.ts'
 import { isOutage } from '../../base/postgres/postgres-errors.ts'
 import { SECOND } from '../../base/time/units.ts'
-import { slowSenderOptions } from '../../web/listen.ts'
+import { answerMalformed, slowSenderOptions } from '../../web/listen.ts'
 import { jsonContentType } from '../../web/route.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 import { badRequest, RequestError, unavailable } from './request-error.ts'
@@ -38,7 +38,9 @@ export function createServiceApp(context: ServiceContext, options: AppOptions): 
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     genReqId: (request) => requestIdOf(request.headers['x-request-id']),
     routerOptions: { maxParamLength: 1500 },
-    clientErrorHandler: (error, socket) => rejectMalformedRequest(error, socket, context.clock()),
+    clientErrorHandler: answerMalformed((status) =>
+      lastAnswer(new RequestError({ status }), randomUUID(), context.clock()),
+    ),
     http: { ...http, requireHostHeader: false }, // Node would answer without a body: a hook below refuses such a request
     // The router's own refusals, which no hook sees.
     frameworkErrors(error, request, reply) {
@@ -186,25 +188,11 @@ function stackFramesOf(error: unknown): string[] {
     .map((line) => line.trim())
 }
 
-const statusByParserCode: Record<string, number> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-}
-
 /** Answers 417 to an Expect header. */
 function rejectExpectHeader({ headers }: IncomingMessage, response: ServerResponse, nowMs: number): void {
   const refusal = new RequestError({ status: 417, location: 'header' })
   const answer = lastAnswer(refusal, requestIdOf(headers['x-request-id']), nowMs)
   response.writeHead(refusal.status, answer.headers).end(answer.body)
-}
-
-/** Answers bytes that are no complete request: half-sent, too slow, or not HTTP at all. */
-function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket, nowMs: number): void {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-  const status = statusByParserCode[error.code ?? ''] ?? 400
-  const { headers, body } = lastAnswer(new RequestError({ status }), randomUUID(), nowMs)
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'))
 }
 
 /** An answer outside of the app, after which the connection closes. */

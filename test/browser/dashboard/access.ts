@@ -41,6 +41,18 @@ test('an address that is no text is refused with the headers of every answer', a
   }
 })
 
+test('cookies that are too large are refused with the headers of every answer, and the way out', async ({
+  world: { url },
+}) => {
+  const { status, headers, body } = await send(`${url}/`, { cookie: 'x'.repeat(20_000) })
+  expect([status, body]).toEqual([431, expect.stringContaining('delete them in the browser')])
+  expect(headers).toMatchObject({
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+  })
+})
+
 test('a character that no text has is a fault of the request, wherever it stands', async ({ world: { url } }) => {
   const session = await openSession(url)
   const asked: Array<[string, object]> = [
