@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CloseStack } from '../base/close-stack.ts'
 import { portOf, readKeptPort } from '../base/engines/kept-port.ts'
 import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../base/engines/local-engines.ts'
 import { readRunning } from '../base/engines/running-file.ts'
-import { replacePrivateFile } from '../base/files/private-file.ts'
+import { dataFolderHint } from '../base/files/data-folder.ts'
+import { readPrivateFile, replacePrivateFile } from '../base/files/private-file.ts'
 import { withConnection } from '../base/postgres/short-connection.ts'
 import { formatNumber } from '../base/text/readable.ts'
 import { MINUTE } from '../base/time/units.ts'
@@ -148,7 +148,7 @@ const sampleSizeFile = (folder: string) => join(folder, 'sandbox-people')
  * command adds none.
  */
 async function readSampleSize(folder: string, local: LocalEngines | undefined): Promise<SampleSize> {
-  const text = await readFile(sampleSizeFile(folder), 'utf8').catch(() => '')
+  const text = (await readPrivateFile(sampleSizeFile(folder), dataFolderHint)) ?? ''
   const [, profiles, days = sandboxDefaults.days] = /^(\d{1,9})(?: (\d{1,9}))?$/.exec(text) ?? []
   const isTaken = profiles === undefined && local !== undefined && (await hasPeople(local))
   return { profiles: Number(profiles ?? (isTaken ? 0 : sandboxDefaults.profiles)), days: Number(days) }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config/env.ts'
 import { UsageProblem } from '../base/errors.ts'
+import { makeDataFolder } from '../base/files/data-folder.ts'
 import { readOrDrawSecret, replacePrivateFile } from '../base/files/private-file.ts'
 import type { Sandbox } from '../service/start-sandbox.ts'
 
@@ -12,9 +12,7 @@ const hint = 'Choose a folder of this user with VITALSYNC_DATA, or give the secr
 export async function sandboxSecretOf({ sandboxSecret }: Config, folder: string): Promise<string> {
   if (sandboxSecret !== undefined) return sandboxSecret
   const file = join(folder, 'sandbox-secret')
-  await mkdir(folder, { recursive: true, mode: 0o755 }).catch((cause: Error) => {
-    throw new UsageProblem(`make data folder ${folder}: ${cause.message}`, { hint, cause })
-  })
+  await makeDataFolder(folder, hint)
   const secret = await readOrDrawSecret(file, () => randomBytes(32).toString('base64url'), hint)
   if (/^[\w-]{43}$/.test(secret)) return secret
   throw new UsageProblem(`read ${file}: it holds no secret of a sandbox`, {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import type { Config } from '../../../config/env.ts'
 import { UsageProblem } from '../../base/errors.ts'
+import { dataFolderHint, makeDataFolder } from '../../base/files/data-folder.ts'
 import { readOrDrawSecret, replacePrivateFile } from '../../base/files/private-file.ts'
 import { startDashboard } from '../../dashboard/start-dashboard.ts'
 import { untilAborted } from '../../operations/processes/repeat.ts'
@@ -35,12 +35,13 @@ const DRAWN_NAME = 'operator'
 async function withDrawnPassword({ config, terminal }: CommandContext): Promise<Config> {
   const { dashboard, dataFolder } = config
   if (dashboard.passwordFile !== undefined) return config
-  const hint = 'VITALSYNC_DATA must be a folder in which this user may write.'
-  await mkdir(dataFolder, { recursive: true }).catch((cause: Error) => {
-    throw new UsageProblem(`make ${dataFolder}: ${cause.message}`, { hint, cause })
-  })
+  await makeDataFolder(dataFolder)
   const secretFile = join(dataFolder, 'dashboard-password')
-  const password = await readOrDrawSecret(secretFile, () => `${randomBytes(18).toString('base64url')}\n`, hint)
+  const password = await readOrDrawSecret(
+    secretFile,
+    () => `${randomBytes(18).toString('base64url')}\n`,
+    dataFolderHint,
+  )
   const passwordFile = join(dataFolder, 'dashboard-password-lines')
   await replacePrivateFile(passwordFile, `${await passwordLine(DRAWN_NAME, 'act', password.trim())}\n`)
   terminal.say(`Sign in as ${DRAWN_NAME}; the password is in ${secretFile}`)

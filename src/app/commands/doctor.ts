@@ -48,7 +48,8 @@ export async function runDoctor({ environment, terminal }: UncheckedContext): Pr
     printReport(terminal, { configuration, findings: faults })
     return exitCodes.usage
   }
-  const running = await readRunning(config.dataFolder)
+  const needsFolder = !config.databaseUrl || !config.upstream
+  const running = needsFolder ? await readRunning(config.dataFolder) : undefined
   const targets: DoctorTargets = {
     queueParts: config.queueParts,
     databaseUrl: config.databaseUrl ?? running?.databaseUrl,

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { Problem, UsageProblem } from '../errors.ts'
+import { dataFolderHint, makeDataFolder } from '../files/data-folder.ts'
 import { isProcessAlive } from '../files/folder-lock.ts'
 import { readOrDrawSecret } from '../files/private-file.ts'
 import { endConnection } from '../postgres/short-connection.ts'
@@ -44,12 +45,7 @@ const DRAFT_PREFIX = 'postgres.new-'
 
 /** Starts a Postgres server in `folder`; the first start creates its data. The server listens on loopback only. */
 export async function startPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  await mkdir(options.folder, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
-    throw new UsageProblem(`make data folder ${options.folder}: ${cause.message}`, {
-      hint: 'Give a folder this user may write to with VITALSYNC_DATA, or set DATABASE_URL to a Postgres of your own.',
-      cause,
-    })
-  })
+  await makeDataFolder(options.folder)
   const location = await chooseLocation(options.folder, await findBinaries())
   const password = await readOrMakePassword(options.folder)
   await stopOrphan(location.dataFolder)
@@ -74,8 +70,8 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
 }
 
 async function readOrMakePassword(folder: string): Promise<string> {
-  const hint = 'Run as the user the data folder belongs to, or choose another folder with VITALSYNC_DATA.'
-  return readOrDrawSecret(join(folder, 'postgres-password'), () => randomBytes(24).toString('base64url'), hint)
+  const draw = () => randomBytes(24).toString('base64url')
+  return readOrDrawSecret(join(folder, 'postgres-password'), draw, dataFolderHint)
 }
 
 /** Creates the cluster in a draft folder and renames it when it is complete: a killed start leaves no half cluster. */
@@ -93,7 +89,7 @@ async function createCluster(
   const passwordFile = join(home, `${DRAFT_PREFIX}${process.pid}.pw`)
   try {
     await mkdir(draft, { mode: 0o700 })
-    await writeFile(passwordFile, password, { mode: 0o600 })
+    await writeFile(passwordFile, password, { mode: 0o600, flag: 'wx' })
     if (location.runAs !== undefined) {
       await chown(draft, location.runAs, location.runAs)
       await chown(passwordFile, location.runAs, location.runAs)

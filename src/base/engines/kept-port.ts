@@ -1,6 +1,7 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { replacePrivateFile } from '../files/private-file.ts'
+import { dataFolderHint } from '../files/data-folder.ts'
+import { readPrivateFile, replacePrivateFile } from '../files/private-file.ts'
 
 /** Where to listen: the port of the last start, which a folder keeps in a file, so that saved addresses still work. */
 type KeptPort = {
@@ -42,6 +43,6 @@ export async function readRunningPort(folder: string, name: string): Promise<num
 export const portOf = (url: string): number => Number(new URL(url).port || 80)
 
 async function readPort(file: string): Promise<number> {
-  const text = await readFile(file, 'utf8').catch(() => '')
+  const text = (await readPrivateFile(file, dataFolderHint)) ?? ''
   return /^\d{1,5}$/.test(text.trim()) && Number(text) <= PORT_MAX ? Number(text) : 0
 }

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { z } from 'zod'
 import { markedAsOwn } from '../connections/own-server.ts'
-import { EngineUnreachable, UsageProblem } from '../errors.ts'
+import { EngineUnreachable } from '../errors.ts'
+import { dataFolderHint, makeDataFolder } from '../files/data-folder.ts'
 import { FolderInUse, lockFolder, lockHolderOf } from '../files/folder-lock.ts'
-import { readOrDrawSecret, replacePrivateFile } from '../files/private-file.ts'
+import { readOrDrawSecret, readPrivateFile, replacePrivateFile } from '../files/private-file.ts'
 import {
   closeFunctionsStatement,
   questionsPassword,
@@ -53,12 +53,7 @@ type StartRemarks = {
 }
 
 export async function startLocalEngines(folder: string, remarks?: StartRemarks): Promise<LocalEngines> {
-  await mkdir(folder, { recursive: true, mode: 0o755 }).catch((cause: NodeJS.ErrnoException) => {
-    throw new UsageProblem(`make data folder ${folder}: ${cause.message}`, {
-      hint: 'Choose a folder this user may write to with VITALSYNC_DATA.',
-      cause,
-    })
-  })
+  await makeDataFolder(folder)
   const unlock = await lockFolder(folder)
   if (!existsSync(secretsFileOf(folder))) remarks?.making?.()
   const stopTelling = tellWhileSlow(remarks?.slow)
@@ -162,13 +157,7 @@ async function startUnlessStarted(folder: string, remarks?: StartRemarks): Promi
 
 async function joinRunning(folder: string): Promise<LocalEngines | undefined> {
   const port = await readRunningPort(folder, 'postgres-port')
-  const secretsText = await readFile(secretsFileOf(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw new UsageProblem(`read the secrets of ${folder}: ${error.message}`, {
-      hint: 'Run as the user the folder belongs to, or choose another one with VITALSYNC_DATA.',
-      cause: error,
-    })
-  })
+  const secretsText = await readPrivateFile(secretsFileOf(folder), dataFolderHint)
   if (!port || secretsText === undefined) return undefined
   const connections = connectionsOf({ folder, port, secrets: parseSecrets(secretsText) })
   const client = new pg.Client({
@@ -210,8 +199,7 @@ async function readOrMakeSecrets(folder: string): Promise<EngineSecrets> {
     reader: secret(),
     tokenKey: randomBytes(32).toString('base64'),
   })
-  const hint = 'Run as the user the data folder belongs to, or choose another folder with VITALSYNC_DATA.'
-  return parseSecrets(await readOrDrawSecret(secretsFileOf(folder), () => JSON.stringify(draw()), hint))
+  return parseSecrets(await readOrDrawSecret(secretsFileOf(folder), () => JSON.stringify(draw()), dataFolderHint))
 }
 
 /** Safe to run at every start: creates missing roles and databases, and sets the passwords that the folder holds. */

@@ -1,8 +1,9 @@
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { dataFolderHint } from '../files/data-folder.ts'
 import { lockHolderOf } from '../files/folder-lock.ts'
-import { replacePrivateFile } from '../files/private-file.ts'
+import { readPrivateFile, replacePrivateFile } from '../files/private-file.ts'
 
 const runningSchema = z.object({
   pid: z.int(),
@@ -30,12 +31,12 @@ export async function writeRunning(folder: string, running: RunningEngines): Pro
 }
 
 /**
- * Undefined when no `up` runs in this folder, or when this user may not read the file. After a kill another process may have its id, and a
- * stranger may listen on its ports.
+ * Undefined when no `up` runs in this folder. After a kill another process may have its id, and a stranger may listen on its ports.
  */
 export async function readRunning(folder: string): Promise<RunningEngines | undefined> {
-  const text = await readFile(fileIn(folder), 'utf8').catch(() => undefined)
+  const pid = await lockHolderOf(folder)
+  const text = pid === undefined ? undefined : await readPrivateFile(fileIn(folder), dataFolderHint)
   if (text === undefined) return undefined
   const running = runningSchema.parse(JSON.parse(text))
-  return running.pid === (await lockHolderOf(folder)) ? running : undefined
+  return running.pid === pid ? running : undefined
 }

@@ -3,7 +3,8 @@ import { link, mkdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { UsageProblem } from '../errors.ts'
 import { isFulfilled, sleep } from '../sleep.ts'
-import { withDraft } from './private-file.ts'
+import { requireOwnFolder } from './data-folder.ts'
+import { readOrdinaryFile, withDraft } from './private-file.ts'
 
 const LOCK_WITHIN_MS = 5000
 const LOCK_RETRY_MS = 25
@@ -37,20 +38,27 @@ export async function lockFolder(folder: string, words = dataFolder, hardLink = 
   const identity = await processIdentityOf(process.pid)
   for (const deadlineAt = performance.now() + LOCK_WITHIN_MS; performance.now() < deadlineAt; ) {
     if (await tryLock({ folder, words, hardLink }, identity)) return () => rm(file, { force: true })
-    const holder = await readFile(file, 'utf8').catch(() => '')
+    const holder = await readHolder(folder, words)
     if (holder !== '' && (await isLockHeld(holder))) {
       throw new FolderInUse(`lock ${words.folder} ${folder}: ${words.inUse} (process ${holder.split(' ')[0]})`, {
         hint: words.inUseHint,
       })
     }
-    await removeStaleLock(folder)
+    await removeStaleLock(folder, words)
   }
   throw new UsageProblem(`lock ${words.folder} ${folder}: another start keeps taking it`, { hint: 'Start once.' })
 }
 
+const ownerHint = ({ setting }: LockWords) =>
+  `Run as the user the folder belongs to, or choose another one with ${setting}.`
+
+const readHolder = async (folder: string, words: LockWords): Promise<string> =>
+  (await readOrdinaryFile(join(folder, 'lock'), ownerHint(words))) ?? ''
+
 /** The id of another vitalsync process that works in the folder now. */
 export async function lockHolderOf(folder: string): Promise<number | undefined> {
-  const holder = await readFile(join(folder, 'lock'), 'utf8').catch(() => '')
+  await requireOwnFolder(folder)
+  const holder = await readHolder(folder, dataFolder)
   const pid = Number(holder.split(' ')[0])
   return pid !== process.pid && holder !== '' && (await isLockHeld(holder)) ? pid : undefined
 }
@@ -81,14 +89,14 @@ async function tryLock({ folder, words, hardLink }: Locking, identity: string): 
       hint:
         code === 'ENOSPC'
           ? 'The disk is full: free some space (a fresh data folder needs about 100 MB) and start again.'
-          : `Run as the user the folder belongs to, or choose another one with ${words.setting}.`,
+          : ownerHint(words),
       cause: error,
     })
   }
 }
 
 /** Only the process that holds `lock.takeover` may remove another process's lock; it checks the lock again first. */
-async function removeStaleLock(folder: string): Promise<void> {
+async function removeStaleLock(folder: string, words: LockWords): Promise<void> {
   const takeover = join(folder, 'lock.takeover')
   if (!(await isFulfilled(mkdir(takeover)))) {
     if ((await ageMs(folder, takeover)) > TAKEOVER_MAX_MS) await rmdir(takeover).catch(() => undefined)
@@ -96,7 +104,7 @@ async function removeStaleLock(folder: string): Promise<void> {
     return
   }
   const file = join(folder, 'lock')
-  const holder = await readFile(file, 'utf8').catch(() => '')
+  const holder = await readHolder(folder, words)
   // Where no lock was read, another start may have made one since: nothing must be removed.
   if (holder !== '' && !(await isLockHeld(holder))) await rm(file, { force: true })
   await rmdir(takeover)

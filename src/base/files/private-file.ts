@@ -15,7 +15,7 @@ export const openPrivateFile = (path: string, hint: string): Promise<FileHandle>
 
 /**
  * Reads the secret that a file keeps; draws and keeps one where there is no file. Several starts at once get the same secret. The
- * conditions are those of `openPrivateFile`, but root may read the file of any user.
+ * conditions are those of `openPrivateFile`.
  */
 export async function readOrDrawSecret(path: string, draw: () => string, hint: string): Promise<string> {
   const kept = await readPrivateFile(path, hint)
@@ -26,10 +26,20 @@ export async function readOrDrawSecret(path: string, draw: () => string, hint: s
   return (await readPrivateFile(path, hint)) ?? ''
 }
 
-async function readPrivateFile(path: string, hint: string): Promise<string | undefined> {
+/** The text of a file that only its owner may read, under the conditions of `openPrivateFile`. Undefined where there is none. */
+export const readPrivateFile = (path: string, hint: string): Promise<string | undefined> =>
+  readWhole(openChecked(path, reading(hint)))
+
+/** The text of a file of any user. A link is not followed, and a pipe not waited for. Undefined where there is no file. */
+export const readOrdinaryFile = (path: string, hint: string): Promise<string | undefined> =>
+  readWhole(openOrdinary(path, reading(hint)))
+
+// Without O_NONBLOCK a named pipe would be waited for.
+const reading = (hint: string): Opening => ({ flags: O_RDONLY | O_NONBLOCK, verb: 'read', hint })
+
+async function readWhole(opening: Promise<FileHandle>): Promise<string | undefined> {
   try {
-    // Without O_NONBLOCK a named pipe would be waited for.
-    const handle = await openChecked(path, { flags: O_RDONLY | O_NONBLOCK, verb: 'read', hint })
+    const handle = await opening
     return await handle.readFile('utf8').finally(() => handle.close())
   } catch (error) {
     if (error instanceof UsageProblem && isErrorCode(error.cause, 'ENOENT')) return undefined
@@ -68,25 +78,30 @@ export async function withDraft<T>(path: string, text: string, use: (draft: stri
 
 type Opening = { readonly flags: number; readonly verb: 'read' | 'write'; readonly hint: string }
 
-async function openChecked(path: string, { flags, verb, hint }: Opening): Promise<FileHandle> {
-  const refuse = (reason: string, cause?: unknown): never => {
-    throw new UsageProblem(`${verb} ${path}: ${reason}`, { hint, cause })
-  }
-  const handle = await open(path, flags | O_NOFOLLOW, OWNER_ONLY).catch((cause: NodeJS.ErrnoException) =>
-    refuse(cause.code === 'ELOOP' ? 'it is a symbolic link' : cause.message, cause),
-  )
+async function openChecked(path: string, opening: Opening): Promise<FileHandle> {
+  const handle = await openOrdinary(path, opening)
   try {
-    const found = await handle.stat()
-    if (!found.isFile()) refuse('it is no ordinary file')
-    const uid = process.getuid?.()
-    if (found.uid !== uid && !(uid === 0 && verb === 'read')) refuse('it belongs to another user')
-    if ((found.mode & 0o077) !== 0) await handle.chmod(OWNER_ONLY)
+    const { uid, mode } = await handle.stat()
+    if (uid !== process.getuid?.()) throw refusal(path, opening, 'it belongs to another user')
+    if ((mode & 0o077) !== 0) await handle.chmod(OWNER_ONLY)
     return handle
   } catch (error) {
     await handle.close()
     throw error
   }
 }
+
+async function openOrdinary(path: string, opening: Opening): Promise<FileHandle> {
+  const handle = await open(path, opening.flags | O_NOFOLLOW, OWNER_ONLY).catch((cause: NodeJS.ErrnoException) => {
+    throw refusal(path, opening, cause.code === 'ELOOP' ? 'it is a symbolic link' : cause.message, cause)
+  })
+  if ((await handle.stat()).isFile()) return handle
+  await handle.close()
+  throw refusal(path, opening, 'it is no ordinary file')
+}
+
+const refusal = (path: string, { verb, hint }: Opening, reason: string, cause?: unknown) =>
+  new UsageProblem(`${verb} ${path}: ${reason}`, { hint, cause })
 
 const isErrorCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code

@@ -3,7 +3,6 @@ import { chmod, chown, lstat, mkdtemp, readdir, readFile, rm, stat, symlink, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
-import { readKeptPort } from '../../../src/base/engines/kept-port.ts'
 import { UsageProblem } from '../../../src/base/errors.ts'
 import { lockFolder } from '../../../src/base/files/folder-lock.ts'
 import { openPrivateFile, readOrDrawSecret, replacePrivateFile } from '../../../src/base/files/private-file.ts'
@@ -50,11 +49,9 @@ test('what is written into a data folder follows no link, neither of its name no
   const [target, kept] = [join(folder, 'target'), join(folder, 'postgres-port')]
   await writeFile(target, 'mine')
   const pid = String(process.pid)
-  for (const name of ['postgres-port', `postgres-port.${pid}`, 'service-port', `lock.${pid}`])
-    await symlink(target, join(folder, name))
+  for (const name of ['postgres-port', `postgres-port.${pid}`, `lock.${pid}`]) await symlink(target, join(folder, name))
 
   await replacePrivateFile(kept, '5432')
-  await (await readKeptPort(folder, 'service-port')).keep(8080)
   await readOrDrawSecret(join(folder, 'secret'), () => 'drawn', 'hint')
   const unlock = await lockFolder(folder)
 

@@ -1,0 +1,36 @@
+import { lstat, mkdir, stat } from 'node:fs/promises'
+import { UsageProblem } from '../errors.ts'
+
+export const dataFolderHint =
+  'Run as the user the data folder belongs to, or choose another folder with VITALSYNC_DATA.'
+
+const ROOT_ID = 0
+const OTHERS_MAY_WRITE = 0o002
+
+/** Makes the folder where it is missing. Only its owner may write to a new one; as root Postgres runs as nobody, who must enter. */
+export async function makeDataFolder(folder: string, hint = dataFolderHint): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o755 }).catch((cause: Error) => {
+    throw new UsageProblem(`make data folder ${folder}: ${cause.message}`, { hint, cause })
+  })
+  await requireOwnFolder(folder)
+}
+
+/**
+ * Refuses a folder that another user made, links to, or may write to: it would name a Postgres of that user, or hold secrets that
+ * the user knows. A missing folder is no fault.
+ */
+export async function requireOwnFolder(folder: string): Promise<void> {
+  const [link, found] = await Promise.all([lstat, stat].map((look) => look(folder).catch(() => undefined)))
+  const uid = process.getuid?.()
+  if (!link || !found || uid === undefined) return
+  const refuse = (reason: string, hint: string) => {
+    throw new UsageProblem(`use data folder ${folder}: ${reason}`, { hint })
+  }
+  if ([link, found].some((each) => each.uid !== uid && each.uid !== ROOT_ID))
+    refuse('it belongs to another user', dataFolderHint)
+  if ((found.mode & OTHERS_MAY_WRITE) !== 0)
+    refuse(
+      'other users may write to it',
+      'Choose a folder inside it with VITALSYNC_DATA, or take the right away: chmod o-w',
+    )
+}
