@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { z } from 'zod'
 import { markedAsOwn } from '../connections/own-server.ts'
-import { EngineUnreachable } from '../errors.ts'
+import { EngineUnreachable, UsageProblem } from '../errors.ts'
 import { dataFolderHint, makeDataFolder } from '../files/data-folder.ts'
 import { FolderInUse, lockFolder, lockHolderOf } from '../files/folder-lock.ts'
 import { readOrDrawSecret, readPrivateFile, replacePrivateFile } from '../files/private-file.ts'
@@ -18,6 +18,7 @@ import {
 } from '../postgres/reading-role.ts'
 import { endConnection, withConnection } from '../postgres/short-connection.ts'
 import { isFulfilled, sleep } from '../sleep.ts'
+import { jsonOrUndefined } from '../text/json.ts'
 import { shellPath } from '../text/readable.ts'
 import { startPostgres } from './embedded-postgres.ts'
 import { readRunningPort } from './kept-port.ts'
@@ -40,7 +41,14 @@ export type LocalEngines = {
 
 const secretsSchema = z.object({ worker: z.string(), service: z.string(), reader: z.string(), tokenKey: z.string() })
 type EngineSecrets = z.output<typeof secretsSchema>
-const parseSecrets = (text: string): EngineSecrets => secretsSchema.parse(JSON.parse(text))
+
+function parseSecrets(text: string, folder: string): EngineSecrets {
+  const parsed = secretsSchema.safeParse(jsonOrUndefined(text))
+  if (parsed.success) return parsed.data
+  throw new UsageProblem(`read ${secretsFileOf(folder)}: it does not hold the secrets of this data folder`, {
+    hint: 'Put the file of a backup there, or choose another folder with VITALSYNC_DATA.',
+  })
+}
 
 const roles = { worker: 'vitalsync', service: 'profile_service', reader: 'vitalsync_reader' } as const
 const databases = { vitalsync: roles.worker, vitalsync_queue: roles.worker, profile_service: roles.service } as const
@@ -159,7 +167,7 @@ async function joinRunning(folder: string): Promise<LocalEngines | undefined> {
   const port = await readRunningPort(folder, 'postgres-port')
   const secretsText = await readPrivateFile(secretsFileOf(folder), dataFolderHint)
   if (!port || secretsText === undefined) return undefined
-  const connections = connectionsOf({ folder, port, secrets: parseSecrets(secretsText) })
+  const connections = connectionsOf({ folder, port, secrets: parseSecrets(secretsText, folder) })
   const client = new pg.Client({
     connectionString: connections.databaseUrl,
     connectionTimeoutMillis: JOIN_TIMEOUT_MS,
@@ -199,7 +207,8 @@ async function readOrMakeSecrets(folder: string): Promise<EngineSecrets> {
     reader: secret(),
     tokenKey: randomBytes(32).toString('base64'),
   })
-  return parseSecrets(await readOrDrawSecret(secretsFileOf(folder), () => JSON.stringify(draw()), dataFolderHint))
+  const text = await readOrDrawSecret(secretsFileOf(folder), () => JSON.stringify(draw()), dataFolderHint)
+  return parseSecrets(text, folder)
 }
 
 /** Safe to run at every start: creates missing roles and databases, and sets the passwords that the folder holds. */

@@ -1,9 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { UsageProblem } from '../errors.ts'
 import { dataFolderHint } from '../files/data-folder.ts'
 import { lockHolderOf } from '../files/folder-lock.ts'
 import { readPrivateFile, replacePrivateFile } from '../files/private-file.ts'
+import { jsonOrUndefined } from '../text/json.ts'
 
 const runningSchema = z.object({
   pid: z.int(),
@@ -37,6 +39,10 @@ export async function readRunning(folder: string): Promise<RunningEngines | unde
   const pid = await lockHolderOf(folder)
   const text = pid === undefined ? undefined : await readPrivateFile(fileIn(folder), dataFolderHint)
   if (text === undefined) return undefined
-  const running = runningSchema.parse(JSON.parse(text))
+  const { data: running } = runningSchema.safeParse(jsonOrUndefined(text))
+  if (!running)
+    throw new UsageProblem(`read ${fileIn(folder)}: it does not hold the addresses of \`vitalsync up\``, {
+      hint: 'Stop the `vitalsync up` that runs there, and start it with this version.',
+    })
   return running.pid === pid ? running : undefined
 }

@@ -5,6 +5,8 @@ import { UsageProblem } from '../errors.ts'
 
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants
 const OWNER_ONLY = 0o600
+/** Secrets, addresses and ports are small. */
+const TEXT_BYTES_MAX = 65_536
 
 /**
  * Opens a file for health data: only its owner may read it, and a link is not followed. An existing file is opened as it
@@ -19,28 +21,35 @@ export const openPrivateFile = (path: string, hint: string): Promise<FileHandle>
  */
 export async function readOrDrawSecret(path: string, draw: () => string, hint: string): Promise<string> {
   const kept = await readPrivateFile(path, hint)
-  if (kept !== undefined) return kept
-  await writeOnce(path, draw()).catch((cause: Error) => {
-    throw new UsageProblem(`write ${path}: ${cause.message}`, { hint, cause })
-  })
-  return (await readPrivateFile(path, hint)) ?? ''
+  if (kept === undefined)
+    await writeOnce(path, draw()).catch((cause: Error) => {
+      throw new UsageProblem(`write ${path}: ${cause.message}`, { hint, cause })
+    })
+  const secret = kept ?? (await readPrivateFile(path, hint)) ?? ''
+  if (secret.trim() === '') throw refusal(path, reading(hint), 'it is empty')
+  return secret
 }
 
 /** The text of a file that only its owner may read, under the conditions of `openPrivateFile`. Undefined where there is none. */
 export const readPrivateFile = (path: string, hint: string): Promise<string | undefined> =>
-  readWhole(openChecked(path, reading(hint)))
+  readWhole(path, reading(hint), openChecked)
 
 /** The text of a file of any user. A link is not followed, and a pipe not waited for. Undefined where there is no file. */
 export const readOrdinaryFile = (path: string, hint: string): Promise<string | undefined> =>
-  readWhole(openOrdinary(path, reading(hint)))
+  readWhole(path, reading(hint), openOrdinary)
 
 // Without O_NONBLOCK a named pipe would be waited for.
 const reading = (hint: string): Opening => ({ flags: O_RDONLY | O_NONBLOCK, verb: 'read', hint })
 
-async function readWhole(opening: Promise<FileHandle>): Promise<string | undefined> {
+async function readWhole(path: string, opening: Opening, openFile: typeof openOrdinary): Promise<string | undefined> {
   try {
-    const handle = await opening
-    return await handle.readFile('utf8').finally(() => handle.close())
+    const handle = await openFile(path, opening)
+    try {
+      if ((await handle.stat()).size > TEXT_BYTES_MAX) throw refusal(path, opening, 'it is too large')
+      return await handle.readFile('utf8')
+    } finally {
+      await handle.close()
+    }
   } catch (error) {
     if (error instanceof UsageProblem && isErrorCode(error.cause, 'ENOENT')) return undefined
     throw error

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,6 +19,16 @@ const test = base.extend<{ folder: string }>({
 })
 
 const moduleOf = (name: string) => JSON.stringify(new URL(`../../../src/base/files/${name}.ts`, import.meta.url))
+
+async function lockByAnother(folder: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [
+    '-e',
+    `import(${moduleOf('folder-lock')}).then(({ lockFolder }) => lockFolder(${JSON.stringify(folder)})).then(() => console.log())
+     process.stdin.resume()`,
+  ])
+  await once(child.stdout, 'data')
+  return child
+}
 
 /** Everything that looks into a data folder first. */
 const uses = { startLocalEngines, joinLocalEngines, readRunning, lockHolderOf, makeDataFolder }
@@ -74,12 +84,7 @@ test.for(['link', 'pipe', 'folder'])(
       if (kind === 'folder') await mkdir(path)
       return new RegExp(`read ${path}: it is (a symbolic link|no ordinary file)`)
     }
-    const otherProcess = spawn(process.execPath, [
-      '-e',
-      `import(${moduleOf('folder-lock')}).then(({ lockFolder }) => lockFolder(${JSON.stringify(folder)})).then(() => console.log())
-     process.stdin.resume()`,
-    ])
-    await once(otherProcess.stdout, 'data')
+    const otherProcess = await lockByAnother(folder)
 
     const port = await plant('a-port')
     await expect(readKeptPort(folder, 'a-port')).rejects.toThrow(port)
@@ -91,5 +96,22 @@ test.for(['link', 'pipe', 'folder'])(
     await rm(join(folder, 'lock'))
     const lock = await plant('lock')
     for (const use of [lockFolder, lockHolderOf]) await expect(use(folder)).rejects.toThrow(lock)
+  },
+)
+
+test.for(['', '{"worker":"s3cret', '{"worker":"s3cret"}'])(
+  'a damaged file of secrets is named and not quoted: %j',
+  async (text, { folder }) => {
+    const otherProcess = await lockByAnother(folder)
+    for (const name of ['secrets.json', 'running.json']) await writeFile(join(folder, name), text)
+    await writeFile(join(folder, 'postgres-port'), '1')
+
+    const failures = await Promise.all([joinLocalEngines(folder), readRunning(folder)].map((use) => use.catch(String)))
+    expect(failures).toEqual([
+      expect.stringContaining(`UsageProblem: read ${join(folder, 'secrets.json')}: `),
+      expect.stringContaining(`UsageProblem: read ${join(folder, 'running.json')}: `),
+    ])
+    expect(String(failures)).not.toContain('s3cret')
+    otherProcess.kill()
   },
 )

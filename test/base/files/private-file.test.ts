@@ -90,3 +90,17 @@ test('no secret is read through a link, from a folder or a pipe, and none is dra
   await expect(read(join(folder, 'none', 'secret'))).rejects.toThrow(UsageProblem)
   expect(await readFile(target, 'utf8')).toBe('known to others')
 })
+
+test('a secret that is empty or as long as no secret is refused: with it nothing would be closed', async ({
+  folder,
+}) => {
+  const path = join(folder, 'secret')
+  for (const [text, reason] of [
+    ['', 'it is empty'],
+    [' \r\n', 'it is empty'],
+    ['x'.repeat(100_000), 'it is too large'],
+  ] as const) {
+    await writeFile(path, text)
+    await expect(readOrDrawSecret(path, () => 'drawn', 'hint')).rejects.toThrow(`read ${path}: ${reason}`)
+  }
+})
