@@ -16,6 +16,8 @@ type World = {
   restart(): Promise<void>
   pool: Pool
   ask(text: string): Promise<unknown>
+  /** The memory of a session that has just begun, in bytes, as the system counts it. */
+  sessionMemory(): Promise<number>
   /** Runs a statement as the role of the printed line for psql, which logs in without vitalsync. */
   asReader(database: string, text: string): Promise<unknown>
 }
@@ -31,7 +33,8 @@ const test = base.extend<{ world: World }>({
     await migrateWarehouse(databaseUrl, () => undefined)
     const pool = openTestPool(databaseUrl)
     const source = { pool, databaseUrl, keys: [tokenKey] }
-    const question = { timeoutMs: 60_000, rowsAtOnce: 1001, bytesMax: 8 * 1024 * 1024, parsesJson: false }
+    const { signal } = new AbortController()
+    const question = { timeoutMs: 60_000, rowsAtOnce: 1001, bytesMax: 8 * 1024 * 1024, parsesJson: false, signal }
     await use({
       engines,
       async restart() {
@@ -40,6 +43,14 @@ const test = base.extend<{ world: World }>({
       },
       pool,
       ask: async (text) => (await readQuery(source, { text, ...question }).next()).value?.rows,
+      async sessionMemory() {
+        const text = 'select pg_backend_pid() from generate_series(1, 2)'
+        const answer = readQuery(source, { text, ...question, rowsAtOnce: 1 })
+        const { value } = await answer.next()
+        const status = await readFile(`/proc/${value?.rows[0]?.[0]}/status`, 'utf8')
+        await answer.return(undefined)
+        return Number(/VmSize:\s+(\d+)/.exec(status)?.[1]) * 1024
+      },
       async asReader(database, text) {
         const [host, port, , user, password] = (await readFile(join(folder, 'pgpass'), 'utf8')).trim().split(':')
         const reader = new pg.Client({ host, port: Number(port), user, password, database })
@@ -80,10 +91,30 @@ test('a question of the embedded Postgres takes no lock, no memory of others and
     await expect(ask(sql), sql).rejects.toThrow(denied)
   const values = ['x', 'y', 'z'].map((letter) => `repeat('${letter}', 1000000000)`)
   await expect(ask(`select ${values.join(', ')}`)).rejects.toThrow(/out of memory/)
+  // A query within a query (`query_to_xml`) had eight parallel workers, each with memory of its own.
+  const workers = `set_config('max_worker_processes', '8', false)`
+  expect(await ask(`select current_setting('max_worker_processes')`)).toEqual([['2']])
+  await expect(ask(`select ${workers}`)).rejects.toThrow(/cannot be changed without restarting the server/)
 
   expect(await ask('select 1')).toEqual([[1]])
   const { rows } = await pool.query('select pg_try_advisory_lock(1) as taken, pg_cancel_backend(0) as cancelled')
   expect(rows).toEqual([{ taken: true, cancelled: false }])
+})
+
+test('a question that has used up its memory and then needs a deep stack ends no session but its own', {
+  timeout: 120_000,
+}, async ({ world: { ask, sessionMemory } }) => {
+  // A stack that may not grow ends the session by a signal, upon which the server ends all others.
+  const sizeOfX = 1_030_000_000
+  const sizeOfY = 2 * 1024 ** 3 - (await sessionMemory()) - sizeOfX - 1_000_000
+  const repeated = (bytes: number) => `repeat(repeat('x', 1000), n * ${Math.floor(bytes / 1000)})`
+  const values = `select n, ${repeated(sizeOfX)} as x, ${repeated(sizeOfY)} as y from generate_series(1, 1) n offset 0`
+  const nested = `(repeat('[', n * 20000) || repeat(']', n * 20000))::json::text`
+  const startedAt = await ask('select pg_postmaster_start_time(), min(backend_start) from pg_stat_activity')
+
+  await ask(`select octet_length(x), octet_length(y), octet_length(${nested}) from (${values}) v`)
+
+  expect(await ask('select pg_postmaster_start_time(), min(backend_start) from pg_stat_activity')).toEqual(startedAt)
 })
 
 test('a question of the embedded Postgres writes nothing into the log of the server', async ({

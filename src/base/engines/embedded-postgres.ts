@@ -157,9 +157,12 @@ const throwAwaySettings = {
   authentication_timeout: '10s',
 }
 
-/** Bounds the address space of each session to 2 GB: a question may raise its `work_mem`. Postgres takes the place of the shell. */
+/**
+ * Bounds the data of each session to 2 GB: a question may raise its `work_mem`. Not the whole address space: a stack that may not grow
+ * ends the session by a signal, upon which Postgres ends all others. Postgres takes the place of the shell.
+ */
 const limitMemory = (command: readonly string[]): readonly string[] =>
-  process.platform === 'linux' ? ['/bin/sh', '-c', 'ulimit -v 2097152; exec "$0" "$@"', ...command] : command
+  process.platform === 'linux' ? ['/bin/sh', '-c', 'ulimit -d 2097152; exec "$0" "$@"', ...command] : command
 
 function spawnServer(location: PostgresLocation, options: EmbeddedPostgresOptions, port: number): ChildProcess {
   const settings: Record<string, string> = {
@@ -172,6 +175,9 @@ function spawnServer(location: PostgresLocation, options: EmbeddedPostgresOption
     // The pages of a try-out; the rest is in the cache of the system. The tests have more to do.
     shared_buffers: options.throwAway ? '256MB' : '64MB',
     max_wal_size: '2GB',
+    // Of all sessions together: a question may ask for any number, each with memory of its own.
+    max_worker_processes: '2',
+    max_logical_replication_workers: '0',
     ...(options.throwAway ? throwAwaySettings : {}),
   }
   const words = [
