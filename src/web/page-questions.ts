@@ -9,6 +9,9 @@ import { refusePage, requireCsrfToken } from './sessions.ts'
 
 type Recorder<Recorded> = (entry: { who: string; role: string; action: string } & Partial<Recorded>) => Promise<void>
 
+/** Aborted when nobody waits for the answer any more. */
+export type Asker = { readonly gone: AbortSignal }
+
 type PageCall<Context, Visit, Recorded> = { context: Context; visit: Visit; record: Recorder<Recorded> }
 
 /**
@@ -28,12 +31,19 @@ export function pageRoutesOf<Context, Visit extends { readonly actor: Actor }, R
     defineRead: <Query>(route: {
       name: string
       query: z.ZodType<Query>
-      answer(context: Context, query: Query, visit: Visit): Promise<unknown>
+      answer(context: Context, query: Query, visit: Visit & Asker): Promise<unknown>
     }): Declared => {
       const { name, query, answer } = route
-      const run: Route<Call, Query>['run'] = async ({ context, visit, body }) => ({
-        json: await answer(context, body, visit),
-      })
+      const run: Route<Call, Query>['run'] = async ({ context, visit, body, request: { socket } }) => {
+        const left = new AbortController()
+        const leave = () => left.abort(new Error('the visitor has gone'))
+        socket.once('close', leave) // the request itself is over as soon as it was read
+        try {
+          return { json: await answer(context, body, { ...visit, gone: left.signal }) }
+        } finally {
+          socket.off('close', leave)
+        }
+      }
       return { name, method: 'POST', path: name, caller: 'look', body: query, run }
     },
     /** It is recorded before it begins, and not at all where `requireChosen` throws because nothing that the body names exists. */

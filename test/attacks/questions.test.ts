@@ -9,7 +9,13 @@ import { isDistributed } from '../support/distributed-warehouse.ts'
 import { connect, test } from '../support/test-warehouse.ts'
 
 const key = Buffer.alloc(32, 7)
-const limits = { timeoutMs: 20_000, rowsAtOnce: 1001, bytesMax: 8 * 1024 * 1024, parsesJson: true }
+const limits = {
+  timeoutMs: 20_000,
+  rowsAtOnce: 1001,
+  bytesMax: 8 * 1024 * 1024,
+  parsesJson: true,
+  signal: new AbortController().signal,
+}
 
 /** All rows of an answer. */
 async function ask(source: QuestionSource, text: string, changes: Partial<typeof limits> = {}) {
@@ -153,6 +159,24 @@ test('a question has its time, whatever it sets', async ({ warehouse, warehouseU
   await expect(ask(source, slowly, { timeoutMs: 300, rowsAtOnce: 1 })).rejects.toThrow(tooLong)
 
   expect(performance.now() - startedAtMs).toBeLessThan(30_000)
+})
+
+test('a question whose asker goes away ends at once, and its session within seconds', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const source = await openQuestions(warehouse.pool, warehouseUrl)
+  const { role } = await readQuestionsRole(warehouse.pool)
+  const sessions = () => warehouse.rows('select 1 from pg_stat_activity where usename = $1', [role])
+  const asker = new AbortController()
+  const asked = ask(source, 'select pg_sleep(600)', { timeoutMs: 600_000, signal: asker.signal })
+  await expect.poll(sessions).toHaveLength(1)
+
+  asker.abort(new Error('gone'))
+
+  await expect(asked).rejects.toThrow('gone')
+  await expect.poll(sessions, { timeout: 10_000 }).toEqual([])
+  await expect(ask(source, 'select 1', { signal: asker.signal })).rejects.toThrow('gone')
 })
 
 test('an answer that is too large ends its connection: of many rows, of one value, of remarks', async ({

@@ -5,10 +5,12 @@ type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; 
 /** Sends a request with any headers, as no browser would. */
 export function send(
   url: string,
-  { method = 'GET', body = '', ...headers }: Record<string, string> = {},
+  { method = 'GET', body = '', ...given }: Record<string, string> = {},
+  signal?: AbortSignal,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers: { 'content-type': 'application/json', ...headers } }, (response) => {
+    const headers = { 'content-type': 'application/json', ...given }
+    const sent = request(url, { method, headers, ...(signal && { signal }) }, (response) => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (chunk) => {

@@ -4,6 +4,7 @@ import { createSemaphore } from '../../base/semaphore.ts'
 import { hexDigestOf } from '../../base/text/digest.ts'
 import { SECOND } from '../../base/time/units.ts'
 import { readQuery } from '../../pipeline/warehouse/reports/read-query.ts'
+import type { Asker } from '../../web/page-questions.ts'
 import { type DashboardContext, defineRead, type Visit } from '../dashboard-context.ts'
 
 const SQL_LENGTH_MAX = 6000
@@ -11,13 +12,14 @@ const ROWS_MAX = 1000
 const BYTES_MAX = 8 * 1024 * 1024
 const TIMEOUT_MS = 20 * SECOND
 const ANSWERED_AT_ONCE_MAX = 2
-const TURN_TIMEOUT_MS = 10 * SECOND
+/** A little longer than the questions before it may take. */
+const TURN_TIMEOUT_MS = TIMEOUT_MS + 5 * SECOND
 
 export type SavedQuestionsAnswer = typeof savedQuestions
 export type QuestionAnswer = Awaited<ReturnType<typeof answerQuestion>>
 
-/** Answers one query as the role for questions. */
-async function answerQuestion(context: DashboardContext, { sql }: { sql: string }, visit: Visit) {
+/** Answers one query as the role for questions. The query ends when its asker goes away, or the dashboard closes. */
+async function answerQuestion(context: DashboardContext, { sql }: { sql: string }, visit: Visit & Asker) {
   const { reading: pool, audit, addresses } = context
   const { actor, values, masked } = visit
   if (!values)
@@ -32,7 +34,8 @@ async function answerQuestion(context: DashboardContext, { sql }: { sql: string 
   await audit.record({ who: actor.name, role: actor.role, action: 'ask question', what: { digest } })
   const startedAtMs = performance.now()
   const limits = { timeoutMs: TIMEOUT_MS, rowsAtOnce: ROWS_MAX + 1, bytesMax: BYTES_MAX }
-  const question = { text: statement, parsesJson: false, ...limits }
+  const signal = AbortSignal.any([context.signal, visit.gone])
+  const question = { text: statement, parsesJson: false, signal, ...limits }
   const answer = readQuery({ pool, databaseUrl: addresses.databaseUrl, keys: addresses.questionsKeys }, question)
   const { value } = await answer.next()
   await answer.return(undefined)
@@ -48,8 +51,9 @@ async function answerQuestion(context: DashboardContext, { sql }: { sql: string 
 /** Visitors take turns. */
 const createTurns = () => {
   const semaphore = createSemaphore<string, { group: string; signal: AbortSignal }>({ permits: ANSWERED_AT_ONCE_MAX })
-  return async <T>({ actor }: Visit, work: () => Promise<T>): Promise<T> => {
-    const release = await semaphore.acquire({ group: actor.name, signal: AbortSignal.timeout(TURN_TIMEOUT_MS) })
+  return async <T>({ actor, gone }: Visit & Asker, work: () => Promise<T>): Promise<T> => {
+    const signal = AbortSignal.any([gone, AbortSignal.timeout(TURN_TIMEOUT_MS)])
+    const release = await semaphore.acquire({ group: actor.name, signal })
     if (!release)
       throw new UsageProblem('Other questions are being answered.', { hint: 'Ask again when their answers are there.' })
     return work().finally(release)

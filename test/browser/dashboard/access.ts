@@ -190,6 +190,25 @@ test('no page of another site asks anything: not by a link, a picture, a form or
   expect((await send(`${url}/api/people`, own)).status).toBe(200)
 })
 
+test('a visitor who goes away gives back the place of the question', async ({ world: { url, rows } }) => {
+  const visit = await openSession(url)
+  const { headers } = await send(`${url}/api/session`, { ...visit, body: JSON.stringify({ values: true }) })
+  const session = { ...visit, cookie: `${visit.cookie}; ${headers['set-cookie']?.[0]?.split(';')[0]}` }
+  const ask = (sql: string, signal?: AbortSignal) =>
+    send(`${url}/api/question`, { ...session, body: JSON.stringify({ sql }) }, signal)
+  const sleeping = () => rows(`select 1 from pg_stat_activity where application_name = 'vitalsync question'`)
+  const visitor = new AbortController()
+  const asked = ['select pg_sleep(18)', 'select pg_sleep(19)'].map((sql) => ask(sql, visitor.signal))
+  await expect.poll(sleeping).toHaveLength(2)
+
+  visitor.abort()
+
+  await Promise.allSettled(asked)
+  const startedAtMs = performance.now()
+  expect((await ask('select 1')).body).toContain('[[1]]')
+  expect(performance.now() - startedAtMs).toBeLessThan(5000)
+})
+
 test('a request that trickles in is ended, whether it stops in its head or in its body', async ({ world }) => {
   const { url } = await world.serve({}, { requestTimeoutMs: 300 })
   const { hostname, port, host, origin } = new URL(url)

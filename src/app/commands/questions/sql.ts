@@ -27,9 +27,8 @@ export async function runSql(context: CommandContext, { text, limit, csv }: SqlO
   let more = false
   await readWarehouse(context, async (pool, { databaseUrl, questionsKeys: keys }) => {
     const limits = { timeoutMs: 10 * MINUTE, rowsAtOnce: ROWS_AT_ONCE, bytesMax: BYTES_AT_ONCE_MAX }
-    const question = { text: statement, parsesJson: true, ...limits }
+    const question = { text: statement, parsesJson: true, signal: context.signal, ...limits }
     for await (const { columns, rows } of readQuery({ pool, databaseUrl, keys }, question)) {
-      context.signal.throwIfAborted()
       if (csv) {
         const isFirst = head.length === 0
         const cells = rows.map((row) => row.map((cell) => (cell === null ? null : cellText(cell))))

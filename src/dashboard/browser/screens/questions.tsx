@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { shellQuoted } from '../../../base/text/readable.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { ask, type Json, type Refusal, refusalOf, useAnswer } from '../../../web/browser/ask.ts'
@@ -19,19 +19,27 @@ function useQuestion() {
   const found = useSignal<Answer | undefined>(undefined)
   const error = useSignal<Refusal | undefined>(undefined)
   const isBusy = useSignal(false)
+  const asking = useRef<AbortController>(undefined)
+  const leave = () => asking.current?.abort()
+  /** Ends the question before it, whose answer would stand under other words. */
   const run = async () => {
+    leave()
+    const abort = new AbortController()
+    const { signal } = abort
+    asking.current = abort
     isBusy.value = true
     error.value = undefined
-    await ask<QuestionAnswer>('question', { sql: sql.value }).then(
-      (answer) => {
-        found.value = answer
-      },
-      (thrown: unknown) => {
-        error.value = refusalOf(thrown)
-      },
+    const answered = (answer: Answer | undefined, refusal?: Refusal) => {
+      if (signal.aborted) return
+      found.value = answer ?? found.value
+      error.value = refusal
+      isBusy.value = false
+    }
+    await ask<QuestionAnswer>('question', { sql: sql.value }, signal).then(answered, (thrown: unknown) =>
+      answered(undefined, refusalOf(thrown)),
     )
-    isBusy.value = false
   }
+  useEffect(() => leave, [])
   return { sql, found, error, isBusy, run }
 }
 
@@ -126,7 +134,7 @@ function Found({ found }: { found: Answer }) {
           {rows.map((row, index) => (
             <tr key={`${index} ${String(row[0])}`}>
               {row.map((cell, column) => (
-                <td key={columns[column]} class={typeof cell === 'number' ? 'number' : undefined}>
+                <td key={`${column} ${columns[column]}`} class={typeof cell === 'number' ? 'number' : undefined}>
                   <Text max={200}>{cellText(cell)}</Text>
                 </td>
               ))}

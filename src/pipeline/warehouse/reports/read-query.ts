@@ -28,6 +28,8 @@ type Question = {
   readonly bytesMax: number
   /** JSON becomes values where it is not nested too deeply. Megabytes of it occupy the process for seconds. */
   readonly parsesJson: boolean
+  /** Aborted when nobody waits for the answer any more: the question ends, here and on the server. */
+  readonly signal: AbortSignal
 }
 
 /**
@@ -37,13 +39,16 @@ type Question = {
  * numbers where none loses a digit.
  */
 export async function* readQuery(source: QuestionSource, question: Question): AsyncGenerator<QueryRows, undefined> {
+  const { rowsAtOnce, bytesMax, parsesJson, signal } = question
   const { client, end } = await logIn(source, question)
-  const { rowsAtOnce, bytesMax, parsesJson } = question
+  const leave = () => destroyConnection(client)
+  signal.addEventListener('abort', leave)
   const bytes = limitBytes(client, bytesMax)
   const endMs = performance.now() + question.timeoutMs
   const setTimeLeft = () =>
     client.query(`set local statement_timeout = ${Math.max(1, Math.round(endMs - performance.now()))}`)
   try {
+    signal.throwIfAborted()
     await client.query('begin read only')
     await setTimeLeft()
     // One statement by the extended protocol: what follows a semicolon is refused.
@@ -60,8 +65,10 @@ export async function* readQuery(source: QuestionSource, question: Question): As
       if (rows.length < rowsAtOnce) return undefined
     }
   } catch (error) {
+    signal.throwIfAborted()
     throw queryProblem(error, { isTooLarge: bytes.isExceeded(), ...question })
   } finally {
+    signal.removeEventListener('abort', leave)
     await end()
   }
 }
@@ -126,7 +133,12 @@ async function logIn(
       connectionsMax: 1,
       name: 'vitalsync question',
       statementTimeoutMs: timeoutMs,
-      settings: { jit: 'off', default_transaction_read_only: 'on' },
+      settings: {
+        jit: 'off',
+        default_transaction_read_only: 'on',
+        // The server sees within a second that the connection is gone, and works no longer for nobody.
+        client_connection_check_interval: '1s',
+      },
     })
     try {
       const client = await sessions.connect()
