@@ -196,6 +196,14 @@ test('an answer that is too large ends its connection: of many rows, of one valu
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024)
 })
 
+test('an error that quotes megabytes is told in a few words', async ({ warehouse, warehouseUrl }) => {
+  const source = await openQuestions(warehouse.pool, warehouseUrl)
+
+  const error = await ask(source, `select repeat('x', 7000000)::int`).catch((thrown: Error) => thrown)
+
+  expect(String(error)).toMatch(/invalid input syntax for type integer: "x{900,1000} …$/)
+})
+
 test('the password follows from the key: a former key opens until the role has the new one, a foreign key never', async ({
   warehouse,
   warehouseUrl,

@@ -90,7 +90,10 @@ function limitBytes(client: pg.PoolClient, bytesMax: number) {
   }
 }
 
-/** The message of Postgres quotes at most the user's own statement. */
+/** A message may quote a value of any size. */
+const MESSAGE_CHARACTERS_MAX = 1000
+
+/** The message of Postgres quotes at most the user's own statement, and values that the user may read. */
 function queryProblem(
   error: unknown,
   { isTooLarge, bytesMax, rowsAtOnce, timeoutMs }: Question & { isTooLarge: boolean },
@@ -107,7 +110,9 @@ function queryProblem(
     '42601': `One query is answered: select, with, values or table. ${views}`,
     '57014': `A query is given up after ${formatDuration(timeoutMs)}. ${views}`,
   }
-  return new Problem(`run the query: ${error.message}`, { hint: hints[state] ?? views, cause: error })
+  const { message } = error
+  const text = message.length > MESSAGE_CHARACTERS_MAX ? `${message.slice(0, MESSAGE_CHARACTERS_MAX)} …` : message
+  return new Problem(`run the query: ${text}`, { hint: hints[state] ?? views, cause: error })
 }
 
 /** Whether the role that answers questions can log in. */
