@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { expect } from 'vitest'
+import { isOutage } from '../../src/base/postgres/postgres-errors.ts'
 import { readQuestionsRole } from '../../src/base/postgres/reading-role.ts'
 import { migrateWarehouse } from '../../src/operations/migrate-warehouse.ts'
 import type { Pool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
@@ -177,6 +178,19 @@ test('a question whose asker goes away ends at once, and its session within seco
   await expect(asked).rejects.toThrow('gone')
   await expect.poll(sessions, { timeout: 10_000 }).toEqual([])
   await expect(ask(source, 'select 1', { signal: asker.signal })).rejects.toThrow('gone')
+})
+
+test('a server that stops in mid question is an outage, and no fault of the query', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const source = await openQuestions(warehouse.pool, warehouseUrl)
+  const { role } = await readQuestionsRole(warehouse.pool)
+  const end = () => warehouse.rows('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role])
+  const asked = ask(source, 'select pg_sleep(60)').catch((thrown: unknown) => thrown)
+  await expect.poll(end).toHaveLength(1)
+
+  expect(isOutage(await asked)).toBe(true)
 })
 
 test('an answer that is too large ends its connection: of many rows, of one value, of remarks', async ({

@@ -90,6 +90,8 @@ function limitBytes(client: pg.PoolClient, bytesMax: number) {
   }
 }
 
+const isServerStopping = (state: string) => state.startsWith('57P0')
+
 /** A message may quote a value of any size. */
 const MESSAGE_CHARACTERS_MAX = 1000
 
@@ -105,7 +107,7 @@ function queryProblem(
       cause: error,
     })
   const state = sqlState(error)
-  if (!(error instanceof Error) || state === '') return error
+  if (!(error instanceof Error) || state === '' || isServerStopping(state)) return error
   const hints: Readonly<Record<string, string>> = {
     '42601': `One query is answered: select, with, values or table. ${views}`,
     '57014': `A query is given up after ${formatDuration(timeoutMs)}. ${views}`,
