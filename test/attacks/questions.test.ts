@@ -210,7 +210,7 @@ test('an answer that is too large ends its connection: of many rows, of one valu
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024)
 })
 
-test('an error that quotes megabytes is told in a few words', async ({ warehouse, warehouseUrl }) => {
+test('an error that quotes megabytes is cut', async ({ warehouse, warehouseUrl }) => {
   const source = await openQuestions(warehouse.pool, warehouseUrl)
 
   const error = await ask(source, `select repeat('x', 7000000)::int`).catch((thrown: Error) => thrown)

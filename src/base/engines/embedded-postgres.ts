@@ -157,10 +157,8 @@ const throwAwaySettings = {
   authentication_timeout: '10s',
 }
 
-/**
- * Bounds the data of each session to 2 GB: a question may raise its `work_mem`. Not the whole address space: a stack that may not grow
- * ends the session by a signal, upon which Postgres ends all others. Postgres takes the place of the shell.
- */
+// A question may raise its `work_mem`. A bound on all addresses (-v) would end each session when the stack of one may not grow.
+/** Bounds the data of each session to 2 GB. Postgres takes the place of the shell. */
 const limitMemory = (command: readonly string[]): readonly string[] =>
   process.platform === 'linux' ? ['/bin/sh', '-c', 'ulimit -d 2097152; exec "$0" "$@"', ...command] : command
 
@@ -175,7 +173,7 @@ function spawnServer(location: PostgresLocation, options: EmbeddedPostgresOption
     // The pages of a try-out; the rest is in the cache of the system. The tests have more to do.
     shared_buffers: options.throwAway ? '256MB' : '64MB',
     max_wal_size: '2GB',
-    // Of all sessions together: a question may ask for any number, each with memory of its own.
+    // A question may ask for any number of parallel workers, each with memory of its own.
     max_worker_processes: '2',
     max_logical_replication_workers: '0',
     ...(options.throwAway ? throwAwaySettings : {}),
