@@ -26,12 +26,7 @@ export async function openExportFiles(path: string): Promise<ExportFiles> {
     throw new UsageProblem('read -: a health export is not read from standard input', {
       hint: 'It is read more than once: store it in a file first.',
     })
-  const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
-    throw new UsageProblem(`read ${path}: ${cause.code === 'ENOENT' ? 'there is no such file' : cause.message}`, {
-      hint: 'Give a file or a folder that this user may read.',
-      cause,
-    })
-  })
+  const found = await stat(path)
   if (!found.isDirectory() && !found.isFile())
     throw new UsageProblem(`read ${path}: it is no ordinary file`, {
       hint: 'An export is read more than once, a pipe cannot be: store it in a file first.',
@@ -48,12 +43,8 @@ export async function openExportFiles(path: string): Promise<ExportFiles> {
     for (const filePath of paths.toSorted()) {
       const name = filePath === path ? basename(filePath) : relative(path, filePath)
       const { size } = await stat(filePath)
-      const head = await identifyFile(identity, filePath, size).catch((cause: NodeJS.ErrnoException) => {
-        if (filePath !== path) return undefined
-        throw new UsageProblem(`read ${path}: ${cause.message}`, {
-          hint: 'Give a file that this user may read.',
-          cause,
-        })
+      const head = await identifyFile(identity, filePath, size).catch((error: unknown) => {
+        if (filePath === path) throw error
       })
       if (head === undefined) {
         unopened.push({ file: name, reason: 'a file that this user may not read' })
@@ -104,8 +95,8 @@ async function pathsIn(folder: string, root: string, unopened: Array<{ file: str
   const paths: string[] = []
   const walk = async (place: string, depth: number): Promise<void> => {
     if (depth > DEPTH_MAX) throw new UsageProblem(`read ${root}: its folders are nested deeper than ${DEPTH_MAX}`)
-    const names = await readdir(place).catch((cause: Error) => {
-      if (place === root) throw new UsageProblem(`read ${root}: ${cause.message}`, { cause })
+    const names = await readdir(place).catch((error: unknown) => {
+      if (place === root) throw error
       unopened.push({ file: relative(root, place), reason: 'a folder that this user may not read' })
       return []
     })

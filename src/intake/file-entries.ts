@@ -1,4 +1,5 @@
 import { UsageProblem } from '../base/errors.ts'
+import { requireNoFolder } from '../base/files/named-files.ts'
 import { csvCells, csvRecords } from './formats/csv-records.ts'
 import { type FileLine, splitLines } from './formats/split-lines.ts'
 
@@ -22,7 +23,7 @@ type EntrySource = {
 }
 
 /** The format that the user gave, or else the format of the file's extension. */
-export function fileFormatOf(file: string, given: string | undefined): FileFormat {
+export async function fileFormatOf(file: string, given: string | undefined): Promise<FileFormat> {
   const known = fileFormats.find((format) => format === given)
   if (known) return known
   if (given !== undefined)
@@ -31,6 +32,7 @@ export function fileFormatOf(file: string, given: string | undefined): FileForma
     })
   if (/\.(ndjson|jsonl|json)$/i.test(file)) return 'ndjson'
   if (/\.csv$/i.test(file)) return 'csv'
+  if (file !== '-') await requireNoFolder(file)
   throw new UsageProblem(`read ${file}: its name does not tell whether it is NDJSON or CSV`, {
     hint: 'Say it: --format ndjson or --format csv.',
   })

@@ -1,26 +1,14 @@
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import type { externalIdSchema } from '../base/contract/authentication.ts'
 import { textSchema } from '../base/contract/text.ts'
-import { UsageProblem } from '../base/errors.ts'
+import { requireNoFolder } from '../base/files/named-files.ts'
 import { type FileFormat, fileFormatOf, readEntries } from './file-entries.ts'
 
 /** The file's bytes from `position` on; `-` is standard input. */
 export async function readBytesFrom(file: string, position: number): Promise<AsyncIterable<Buffer>> {
   if (file === '-') return process.stdin
-  await requireFile(file)
+  await requireNoFolder(file)
   return createReadStream(file, { start: position, highWaterMark: 256 * 1024 })
-}
-
-/** Says what is wrong with a file that cannot be read. */
-export async function requireFile(file: string): Promise<void> {
-  const found = await stat(file).catch((cause: NodeJS.ErrnoException) => {
-    throw new UsageProblem(`read ${file}: ${cause.code === 'ENOENT' ? 'there is no such file' : cause.message}`, {
-      hint: 'Give a file this user may read, or - for standard input.',
-      cause,
-    })
-  })
-  if (found.isDirectory()) throw new UsageProblem(`read ${file}: it is a folder`, { hint: 'Give one file.' })
 }
 
 /** The externalIds of a file, NDJSON or CSV, in its order; a row without one is given to `onFault`. */
@@ -32,7 +20,7 @@ export async function* readExternalIds(
     onFault: (line: number, reason: string, text: string) => void
   },
 ): AsyncGenerator<NamedPerson> {
-  const format = fileFormatOf(file, options.format)
+  const format = await fileFormatOf(file, options.format)
   const bytes = await readBytesFrom(file, 0)
   for await (const entry of readEntries({ bytes, format, begin: { position: 0, line: 0 } })) {
     if ('fault' in entry) options.onFault(entry.line, entry.fault, entry.text)

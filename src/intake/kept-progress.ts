@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
+import { requireNoFolder } from '../base/files/named-files.ts'
 import type { ImportProgress, Imports } from '../pipeline/warehouse/outbox/import-progress.ts'
-import { requireFile } from './input-file.ts'
 
 type Progress = Omit<ImportProgress, 'tail'>
 
@@ -57,7 +57,7 @@ const TAIL_BYTES = 4096
 /** A file is recognised by its first bytes, and may be resumed only where the bytes before the position are the same. */
 export async function openResumableFile(file: string, { readAs, ...options }: FileOptions): Promise<ResumableFile> {
   if (file === '-') return { ...noProgress, sizeBytes: undefined, close: async () => undefined }
-  await requireFile(file)
+  await requireNoFolder(file)
   const handle = await open(file)
   try {
     const { size } = await handle.stat()

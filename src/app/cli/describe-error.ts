@@ -1,4 +1,5 @@
 import { EngineUnreachable, Halted, Problem, RetryLater, Unanswered, UsageProblem } from '../../base/errors.ts'
+import { fileFaultOf } from '../../base/files/named-files.ts'
 import { exitCodes } from '../terminal/command-context.ts'
 
 /** The text and the hint for the terminal, and the exit code for the shell. */
@@ -12,9 +13,9 @@ export type GivenAddresses = { readonly databaseUrl?: string | undefined; readon
 
 /** Describes any error. The stack is shown only for an error that nobody has foreseen. */
 export async function describeError(error: unknown, given: GivenAddresses = {}): Promise<DescribedError> {
-  if (error instanceof Problem) return { text: error.message, hint: error.hint, code: exitCodeOf(error) }
-  const file = describeFileError(error)
-  if (file) return file
+  if (error instanceof Problem) return describeProblem(error)
+  const fault = fileFaultOf(error)
+  if (fault) return { ...fault, code: exitCodeOfFault(fault) }
   const lostQueue = await lostRedis(error, given.queueUrl)
   if (lostQueue) return describeError(lostQueue)
   const { isOutage, sqlState } = await import('../../base/postgres/postgres-errors.ts')
@@ -26,6 +27,18 @@ export async function describeError(error: unknown, given: GivenAddresses = {}):
   const stack = error instanceof Error ? error.stack : String(error)
   return { text: `unexpected error, please report it\n${stack}`, hint: undefined, code: exitCodes.failures }
 }
+
+/** Words take the place of what the system says about a file. */
+function describeProblem(problem: Problem): DescribedError {
+  const { message: text, hint, cause } = problem
+  const fault = fileFaultOf(cause)
+  if (!fault || !(problem instanceof UsageProblem)) return { text, hint, code: exitCodeOf(problem) }
+  const { message } = cause as Error // a fault is made of an error
+  return { text: text.replace(message, fault.words), hint: hint ?? fault.hint, code: exitCodeOfFault(fault) }
+}
+
+const exitCodeOfFault = ({ isNamedWrong }: { readonly isNamedWrong: boolean }): number =>
+  isNamedWrong ? exitCodes.usage : exitCodes.failures
 
 /** A queue in Redis that was lost in the middle of a command. */
 async function lostRedis(error: unknown, queueUrl = ''): Promise<Problem | undefined> {
@@ -58,27 +71,6 @@ function exitCodeOf(problem: Problem): number {
 }
 
 const { failures, usage } = exitCodes
-const NAME_ANOTHER_FILE = 'Name another file or folder, or run it as a user with this permission.'
-
-/** Errors of the file system. */
-const fileErrors: Readonly<Record<string, { words: string; hint: string; code: number }>> = {
-  ENOSPC: { words: 'the disk is full', hint: 'Free some space, and give the same command again.', code: failures },
-  EDQUOT: { words: 'the quota is used up', hint: 'Free some space, and give the same command again.', code: failures },
-  EFBIG: {
-    words: 'the file is too large',
-    hint: 'Choose a disk that allows larger files, or raise the limit.',
-    code: failures,
-  },
-  EMFILE: { words: 'too many files are open', hint: 'Raise the limit: ulimit -n 4096.', code: failures },
-  EIO: { words: 'the disk has an error', hint: 'Check the disk, or name another file.', code: failures },
-  EROFS: { words: 'the disk is read-only', hint: NAME_ANOTHER_FILE, code: usage },
-  EACCES: { words: 'permission denied for this user', hint: NAME_ANOTHER_FILE, code: usage },
-  EPERM: { words: 'permission denied for this user', hint: NAME_ANOTHER_FILE, code: usage },
-  EISDIR: { words: 'it is a folder', hint: 'Name a file.', code: usage },
-  ENOTDIR: { words: 'a part of its path is no folder', hint: 'Name another path.', code: usage },
-  ENOENT: { words: 'there is no such file or folder', hint: 'Check the path, or make the folder first.', code: usage },
-  ENAMETOOLONG: { words: 'the name is too long', hint: 'Choose a shorter name.', code: usage },
-}
 
 /** Errors of Postgres that an operator can fix. Their messages name roles and tables, no profiles. */
 const postgresErrors: ReadonlyArray<{ states: RegExp; hint: string; code: number }> = [
@@ -95,14 +87,3 @@ const postgresErrors: ReadonlyArray<{ states: RegExp; hint: string; code: number
   },
   { states: /^42501$/, hint: 'Run it as the role that owns the tables.', code: usage },
 ]
-
-const isSystemError = (error: unknown): error is Error & { code: string; syscall: string; path?: string } =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && 'syscall' in error
-
-function describeFileError(error: unknown): DescribedError | undefined {
-  if (!isSystemError(error) || error.syscall === 'connect') return undefined
-  const known = fileErrors[error.code]
-  if (!known) return undefined
-  const { words, hint, code } = known
-  return { text: `${error.syscall} ${error.path ?? 'a file'}: ${words}`, hint, code }
-}

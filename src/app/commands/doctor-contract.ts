@@ -1,8 +1,8 @@
-import { access, constants, open } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { open } from 'node:fs/promises'
 import { pulledStreams } from '../../../config/streams.ts'
 import { readRunning } from '../../base/engines/running-file.ts'
 import { EngineUnreachable, UsageProblem } from '../../base/errors.ts'
+import { requireNoFolder, requireReplaceable } from '../../base/files/named-files.ts'
 import { replacePrivateFile } from '../../base/files/private-file.ts'
 import { jsonOrUndefined } from '../../base/text/json.ts'
 import { formatCount } from '../../base/text/readable.ts'
@@ -48,7 +48,7 @@ export async function runDoctorContract(context: CommandContext, options: Contra
     })
   const saved = options.compare === undefined ? undefined : await readSavedContract(options.compare)
   // Before upstream is asked: a report that cannot be kept is noticed now.
-  if (options.save !== undefined) await access(dirname(options.save), constants.W_OK)
+  if (options.save !== undefined) await requireReplaceable(options.save)
   const requestsPerSecond = Math.min(config.budget.requestsPerSecond, REQUESTS_PER_SECOND_MAX)
   sayPlan(terminal, { url: upstream.url, writes: options.write, requestsPerSecond })
   const asked = { upstream, people: options.profile, requestsPerSecond, signal, writes: options.write }
@@ -80,6 +80,7 @@ function sayPlan(terminal: Terminal, { url, writes, requestsPerSecond }: Plan): 
 const SAVED_BYTES_MAX = 4 * 1024 * 1024
 
 async function readSavedContract(path: string): Promise<SavedContract> {
+  await requireNoFolder(path)
   const handle = await open(path)
   try {
     const buffer = Buffer.alloc(SAVED_BYTES_MAX)

@@ -12,6 +12,7 @@ import { isOwnServer } from '../../base/connections/own-server.ts'
 import { examineMigrations, examinePostgres } from '../../base/engines/examine-postgres.ts'
 import { readRunning } from '../../base/engines/running-file.ts'
 import { Problem } from '../../base/errors.ts'
+import { fileFaultOf } from '../../base/files/named-files.ts'
 import { isFulfilled } from '../../base/sleep.ts'
 import { formatBytes } from '../../base/text/readable.ts'
 import { migrationsFolder } from '../../operations/migrate-warehouse.ts'
@@ -96,7 +97,7 @@ async function examineFolder({ databaseUrl, upstream, dataFolder }: Config, runn
     return [{ subject, state: 'well', text: `${dataFolder}${running ? ', where vitalsync up runs' : ''}` }]
   } catch (error) {
     const hint = 'Run as the user it belongs to, or choose another folder with VITALSYNC_DATA.'
-    return [{ subject, state: 'wrong', text: `cannot be used: ${(error as Error).message}`, hint }]
+    return [{ subject, state: 'wrong', text: fileFaultOf(error)?.text ?? String(error), hint }]
   }
 }
 

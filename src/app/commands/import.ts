@@ -36,7 +36,7 @@ type ImportOptions = NewPeopleOptions & {
 export async function runImport(context: CommandContext, options: ImportOptions): Promise<number> {
   const { terminal } = context
   const { stream, file, timeZone, replace, again } = options
-  const format = fileFormatOf(file, options.format)
+  const format = await fileFormatOf(file, options.format)
   const rejectsPath = options.rejects ?? (file === '-' ? 'stdin.rejects.ndjson' : `${file}.rejects.ndjson`)
   const result = await withImportWarehouse(context, options, async ({ pool, closeStack, people }) => {
     const readAs = [format, timeZone, replace]

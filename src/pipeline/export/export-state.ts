@@ -1,6 +1,7 @@
 import { readFile, rename } from 'node:fs/promises'
 import { z } from 'zod'
 import { UsageProblem } from '../../base/errors.ts'
+import { requireNoFolder } from '../../base/files/named-files.ts'
 import { openPrivateFile } from '../../base/files/private-file.ts'
 
 const bookmarkSchema = z.object({
@@ -25,11 +26,8 @@ const noState: SavedExportState = { bookmarks: {}, bytes: 0 }
 /** Without a file, or with an empty file, the export starts from the beginning. */
 export async function readExportState(path: string | undefined): Promise<SavedExportState> {
   if (path === undefined) return noState
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw new UsageProblem(`read state ${path}: ${error.message}`, {
-      hint: 'Give a file this user may read and write.',
-    })
+  const text = await readNamed(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
   })
   if (text === undefined || text.trim() === '') return noState
   const saved = stateSchema.safeParse(parseJsonOrUndefined(text.trim().split('\n').at(-1) ?? ''))
@@ -37,6 +35,11 @@ export async function readExportState(path: string | undefined): Promise<SavedEx
   throw new UsageProblem(`read state ${path}: it is no state of an export`, {
     hint: 'Take it away to begin anew, or give the one that the last export wrote.',
   })
+}
+
+async function readNamed(path: string): Promise<string> {
+  await requireNoFolder(path)
+  return readFile(path, 'utf8')
 }
 
 function parseJsonOrUndefined(text: string): unknown {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { rename, rm } from 'node:fs/promises'
+import { requireReplaceable } from '../../base/files/named-files.ts'
 import { openPrivateFile } from '../../base/files/private-file.ts'
 import { printableText } from '../../base/text/readable.ts'
 
@@ -35,6 +36,7 @@ type FileOptions = {
 export async function openFileOutput(path: string, options: FileOptions): Promise<ExportOutput> {
   const { keptBytes, isInvalidUntilComplete } = options
   const written = isInvalidUntilComplete ? `${path}.partial` : path
+  if (isInvalidUntilComplete) await requireReplaceable(path)
   const handle = await openPrivateFile(written, 'Choose another file with --output.')
   await handle.truncate(keptBytes)
   let bytes = keptBytes

@@ -1,6 +1,5 @@
 import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { UsageProblem } from '../../base/errors.ts'
 import { type LockWords, lockFolder } from '../../base/files/folder-lock.ts'
 import type { PulledStream } from '../transfer/stream.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
@@ -42,12 +41,7 @@ const WHOLE = ''
  * replaces its predecessor in one step. Without `since`, files of months that have no record any more are removed.
  */
 export async function writeLake(work: LakeExport): Promise<ExportedStreams> {
-  await mkdir(work.folder, { recursive: true, mode: 0o700 }).catch((cause: Error) => {
-    throw new UsageProblem(`make lake ${work.folder}: ${cause.message}`, {
-      hint: 'Give a folder this user may write to with --output.',
-      cause,
-    })
-  })
+  await mkdir(work.folder, { recursive: true, mode: 0o700 })
   const unlock = await lockFolder(work.folder, lake)
   try {
     return await writeStreamsByMonth(work)

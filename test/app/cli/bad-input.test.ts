@@ -107,11 +107,11 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     'sandbox --fault': { words: ['sandbox', '--fault', 'nothing=1'], says: /nothing/ },
     'sandbox people --output': {
       words: ['sandbox', 'people', '--days', '1', '--output', '/dev/null/folder'],
-      says: /another folder with --output/,
+      says: /folder: a part of its path is no folder/,
     },
     'sandbox planned --output': {
       words: ['sandbox', 'planned', '--people', '1', '--days', '1', '--output', '/dev/null/folder'],
-      says: /another folder with --output/,
+      says: /folder: a part of its path is no folder/,
     },
     'sandbox replay <file>': { words: ['sandbox', 'replay', 'none.har'], says: /none\.har: .*no such file/ },
     'har clean <file>': { words: ['har', 'clean', 'figures.csv'], says: /figures\.csv: the file is no HTTP archive/ },

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { describeError } from '../../../src/app/cli/describe-error.ts'
 import { freePort } from '../../../src/base/engines/embedded-postgres.ts'
-import { Halted } from '../../../src/base/errors.ts'
+import { Halted, UsageProblem } from '../../../src/base/errors.ts'
 import { test } from '../../support/fixtures.ts'
 import { needProgram } from '../../support/programs.ts'
 import { startRedis } from '../../support/redis-server.ts'
@@ -46,6 +46,17 @@ test('of two Postgres servers the one that does not answer is named', async ({ w
   expect(await described({ databaseUrl: gone, queueUrl: warehouseUrl })).toMatchObject({
     hint: 'Start the server, or correct host and port in DATABASE_URL.',
     code: 3,
+  })
+})
+
+test('a full disk is no wrong argument, also where the path is an argument', async () => {
+  const cause = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' })
+  const full = { hint: 'Free some space, and give the same command again.', code: 1 }
+
+  expect(await describeError(cause)).toMatchObject({ text: 'write a file: the disk is full', ...full })
+  expect(await describeError(new UsageProblem(`write out.csv: ${cause.message}`, { cause }))).toMatchObject({
+    text: 'write out.csv: the disk is full',
+    ...full,
   })
 })
 

@@ -180,7 +180,7 @@ test('a lake that cannot be a folder is named with its cure', async ({ lake, fol
   await writeFile(join(folder, 'lake'), 'a file')
   const { code, stderr } = await lake()
 
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/make lake .*lake: .*\n.*--output/)])
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/lake: there is a file of this name\n.*Name a folder/)])
 })
 
 test('options that exclude one another are refused with the cure', async ({ begin }) => {

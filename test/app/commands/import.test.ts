@@ -134,6 +134,7 @@ test('a fault of the whole file is reported in one message', { timeout }, async 
     half,
     `externalId,logType,dataType,value,source,startDateTime,endDateTime\n${'ada,heart,heart_rate\n'.repeat(500)}`,
   )
+  await writeFile(join(folder, 'logs.txt'), '')
   const cases: Array<[words: string[], says: RegExp]> = [
     [['data-logs', file], /Did you mean value\?/],
     [['data-logs', half], /need the column unit, recordingMethod, deviceType, and the first line has none/],

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { UsageProblem } from '../../../base/errors.ts'
+import { requireNoFolder, requireReplaceable } from '../../../base/files/named-files.ts'
 import { replacePrivateFile } from '../../../base/files/private-file.ts'
 import { formatCount } from '../../../base/text/readable.ts'
 import { cleanHar, HAR_BYTES_MAX, parseHar } from '../../../operations/contract/clean-har.ts'
@@ -8,16 +9,13 @@ import { untilAborted } from '../../../operations/processes/repeat.ts'
 import type { CommandContext } from '../../terminal/command-context.ts'
 
 async function readHar(file: string, action: string) {
-  const hint = 'Give an HTTP archive of at most 64 MB.'
-  const failWith = (reason: string, cause?: Error): never => {
-    throw new UsageProblem(`${action} ${file}: ${reason}`, { hint, ...(cause ? { cause } : {}) })
-  }
-  const found = await stat(file).catch((cause: Error) => failWith(cause.message, cause))
-  if (!found.isFile() || found.size > HAR_BYTES_MAX) failWith('it is no file, or larger than 64 MB')
-  return parseHar(
-    await readFile(file, 'utf8').catch((cause: Error) => failWith(cause.message, cause)),
-    `${action} ${file}`,
-  )
+  await requireNoFolder(file)
+  const found = await stat(file)
+  if (!found.isFile() || found.size > HAR_BYTES_MAX)
+    throw new UsageProblem(`${action} ${file}: it is no file, or larger than 64 MB`, {
+      hint: 'Give an HTTP archive of at most 64 MB.',
+    })
+  return parseHar(await readFile(file, 'utf8'), `${action} ${file}`)
 }
 
 export async function runHarClean(
@@ -25,9 +23,8 @@ export async function runHarClean(
   { file, output }: { file: string; output: string },
 ): Promise<void> {
   const har = await readHar(file, 'clean')
-  await replacePrivateFile(output, JSON.stringify(cleanHar(har), null, 1)).catch((cause: Error) => {
-    throw new UsageProblem(`write ${output}: ${cause.message}`, { hint: 'Choose another file with --output.', cause })
-  })
+  await requireReplaceable(output)
+  await replacePrivateFile(output, JSON.stringify(cleanHar(har), null, 1))
   terminal.print(
     `${output}: ${formatCount(har.log.entries.length, 'request')}, without secrets and values. Read it before you send it.`,
   )

@@ -39,18 +39,9 @@ export async function runSandboxPeople(
   const logs = logsOf(person, { startMs: endMs - days * DAY, endMs })
   const { name, data } = await write(logs, offsetMinutesAt(person.homeZone, endMs))
   const file = join(output, name)
-  try {
-    await mkdir(output, { recursive: true })
-    await writeFile(file, data, { mode: 0o600 })
-  } catch (cause) {
-    throw writeProblem(file, cause)
-  }
+  await mkdir(output, { recursive: true })
+  await writeFile(file, data, { mode: 0o600 })
   const { homeZone: timeZone } = person
   if (terminal.json) terminal.printJson('sandbox people', { file, timeZone, days, format: as })
   else terminal.print(`${file}: ${days} days of a made-up person in ${timeZone}, as ${as}`)
-}
-
-export function writeProblem(path: string, cause: unknown): UsageProblem {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new UsageProblem(`write ${path}: ${reason}`, { hint: 'Choose another folder with --output.', cause })
 }

@@ -6,7 +6,7 @@ import { DAY } from '../../../base/time/units.ts'
 import type { FaultRule } from '../../../service/sandbox/faults/fault-rules.ts'
 import { type PlannedPerson, plannedPerson } from '../../../service/sandbox/people/planned-people.ts'
 import type { CommandContext } from '../../terminal/command-context.ts'
-import { DAYS_MAX, PEOPLE_IN_FILES_MAX, type PeopleFilesOptions, writeProblem } from './sandbox-people.ts'
+import { DAYS_MAX, PEOPLE_IN_FILES_MAX, type PeopleFilesOptions } from './sandbox-people.ts'
 
 /** Logs handed in after the last day; the lines carry no time, and count as handed in when they are imported. */
 const LATE_FILES = 'late'
@@ -31,17 +31,13 @@ export async function runSandboxPlanned(
   const counts = { people, days, logs: 0 }
   const faults: FaultRule[] = []
   await makeEmptyFolder(output)
-  try {
-    await writeFile(join(output, TRUTH_FILE), `${truthColumns}\n`, { mode: 0o600 })
-    for (let number = 0; number < people; number += 1) {
-      const person = plannedPerson(seed, number, { firstDay, days })
-      counts.logs += await writePerson(person, { folder: output, untilMs })
-      faults.push(...faultsOf(person))
-    }
-    await writeFile(join(output, FAULTS_FILE), `${JSON.stringify(faults)}\n`, { mode: 0o600 })
-  } catch (cause) {
-    throw writeProblem(output, cause)
+  await writeFile(join(output, TRUTH_FILE), `${truthColumns}\n`, { mode: 0o600 })
+  for (let number = 0; number < people; number += 1) {
+    const person = plannedPerson(seed, number, { firstDay, days })
+    counts.logs += await writePerson(person, { folder: output, untilMs })
+    faults.push(...faultsOf(person))
   }
+  await writeFile(join(output, FAULTS_FILE), `${JSON.stringify(faults)}\n`, { mode: 0o600 })
   if (terminal.json) terminal.printJson('sandbox planned', { folder: output, ...counts })
   else
     terminal.print(`${output}: ${counts.logs} logs of ${people} planned people, ${days} days; ${TRUTH_FILE} says why`)
@@ -54,12 +50,8 @@ function faultsOf({ externalId, days }: PlannedPerson): FaultRule[] {
 
 /** Files are appended to: what an earlier call wrote would be joined with what this one writes. */
 async function makeEmptyFolder(folder: string): Promise<void> {
-  const found = await mkdir(folder, { recursive: true })
-    .then(() => readdir(folder))
-    .catch((cause: unknown) => {
-      throw writeProblem(folder, cause)
-    })
-  if (found.length > 0)
+  await mkdir(folder, { recursive: true })
+  if ((await readdir(folder)).length > 0)
     throw new UsageProblem(`write planned people: the folder ${folder} is not empty`, {
       hint: 'Choose a new folder with --output.',
     })
