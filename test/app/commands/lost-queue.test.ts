@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { MINUTE } from '../../../src/base/time/units.ts'
 import { openOwnRedis } from '../../support/own-redis.ts'
 import { isReadOf } from '../../support/peer.ts'
 import { startProgram } from '../../support/run-program.ts'
@@ -27,9 +28,12 @@ test.for(commands)(
     onTestFinished(() => command.kill('SIGKILL'))
     await held.reached
 
+    const lostAtMs = performance.now()
     await redis.kill()
 
     const { code, stderr } = await command.ended
+    // Seven seconds on an idle machine: five for jobs to end after they were aborted.
+    expect(performance.now() - lostAtMs).toBeLessThan(MINUTE)
     expect(stderr).toContain(`vitalsync: reach Redis at ${new URL(redis.url).host}: nothing listens there`)
     expect(stderr).toContain('→ Start the server')
     expect(stderr).not.toMatch(/unexpected|ioredis|^\s+at /m)
