@@ -33,10 +33,19 @@ export function connectRedis(queueUrl: string, retries: RetryOptions): Redis | C
   if (!isCluster) return new Redis(first.href, options)
   const tls = first.protocol === 'rediss:' ? { tls: {} } : {}
   const redisOptions = { ...options, ...tls, username: first.username, password: decodeURIComponent(first.password) }
-  return new Cluster(
-    urls.map((url) => ({ host: new URL(url).hostname, port: Number(new URL(url).port || 6379) })),
-    { redisOptions },
-  )
+  const nodes = urls.map((url) => ({ host: new URL(url).hostname, port: Number(new URL(url).port || 6379) }))
+  const cluster = new Cluster(nodes, { redisOptions })
+  if (retries.commandTimeout !== undefined) limitCommands(cluster, retries.commandTimeout)
+  return cluster
+}
+
+/** The library limits a command when it sends it to a node: while no node answers, a command would wait without end. */
+function limitCommands(cluster: Cluster, timeoutMs: number): void {
+  const send = cluster.sendCommand.bind(cluster)
+  cluster.sendCommand = (command, ...to) => {
+    command.setTimeout(timeoutMs)
+    return send(command, ...to)
+  }
 }
 
 const ANSWER_TIMEOUT_MS = 8 * SECOND
