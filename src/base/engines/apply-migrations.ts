@@ -5,12 +5,15 @@ import { connectionProblem } from '../connections/connection-problem.ts'
 import { connectTimeoutMsFor } from '../connections/own-server.ts'
 import { Problem, UsageProblem } from '../errors.ts'
 import { requireServerVersion } from '../postgres/direct-connection.ts'
-import { endConnection } from '../postgres/short-connection.ts'
+import { endConnection, withConnection } from '../postgres/short-connection.ts'
+import { destroyConnection, isServerSilent, processIdOf } from '../postgres/silent-server.ts'
 import { sleep } from '../sleep.ts'
 import { SECOND } from '../time/units.ts'
 import { takeTurn, watchBlockers } from './lock-holders.ts'
 
 const CONNECT_TIMEOUT_MS = 10 * SECOND
+const ANSWER_MAX_MS = 30 * SECOND
+const KEEP_ALIVE_AFTER_MS = 10 * SECOND
 
 type Migration = {
   readonly name: string
@@ -50,54 +53,75 @@ const lockPatience: LockPatience = { timeoutMs: 5 * SECOND, pauseMs: 2 * SECOND,
  * A file that was changed after it was applied is refused: the tables would no longer be the tables of the files.
  */
 export async function applyMigrations(options: MigratedSchema): Promise<{ applied: string[] }> {
-  const migrations = await readMigrations(options.folder)
-  const { say = () => undefined, locks } = options
-  const client = await connectToMigrate(options.databaseUrl)
-  try {
-    await takeTurn(client, `vitalsync migrate ${options.schema}`, { say, sayAfterMs: locks?.sayAfterMs })
-    return { applied: await applyMissing(client, options, migrations) }
-  } finally {
-    await endConnection(client)
-  }
+  const { databaseUrl, folder, schema, say = () => undefined, locks } = options
+  const migrations = await readMigrations(folder)
+  return withSession(databaseUrl, async (session) => {
+    await takeTurn(session, `vitalsync migrate ${schema}`, { say, sayAfterMs: locks?.sayAfterMs })
+    return { applied: await applyMissing(session, options, migrations) }
+  })
 }
 
-/** Runs `work`, statements of this client, and says who blocks them for long. */
+/** A session that takes turns, asks what is applied, and watches: each of its statements is short, and its answer has a time limit. */
+async function withSession<T>(databaseUrl: string, work: (session: pg.Client) => Promise<T>): Promise<T> {
+  let isReady = false
+  const connection = {
+    ...connectionOf(databaseUrl),
+    connectMaxMs: connectMaxMsOf(databaseUrl),
+    answerMaxMs: ANSWER_MAX_MS,
+  }
+  return withConnection(connection, async (session) => {
+    await requireServerVersion(session)
+    isReady = true
+    return work(session)
+  }).catch(async (cause: unknown) => {
+    throw isReady && !isServerSilent(cause) ? cause : await postgresProblem(databaseUrl, cause)
+  })
+}
+
+/**
+ * Runs statements that may take hours on a connection of their own. Meanwhile the session says who blocks them for long; where the
+ * server answers it no more, they end too.
+ */
 async function watched<T>(
-  client: pg.Client,
+  session: pg.Client,
   { databaseUrl, say = () => undefined, locks }: MigratedSchema,
-  work: () => Promise<T>,
+  work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController()
-  const watcher = await connectToMigrate(databaseUrl)
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  const watching = watchBlockers(
-    watcher,
-    { pid: rows[0]?.pid ?? 0, say, sayAfterMs: locks?.sayAfterMs },
-    stop.signal,
-  ).catch(() => undefined) // aborted, or the connection is lost: the migration goes on
-  return work().finally(async () => {
+  const client = await connectToApply(databaseUrl)
+  const watch = { pid: processIdOf(client), say, sayAfterMs: locks?.sayAfterMs }
+  const watching = watchBlockers(session, watch, stop.signal).catch(() => {
+    if (!stop.signal.aborted) destroyConnection(client)
+  })
+  return work(client).finally(async () => {
     stop.abort()
-    await endConnection(watcher) // its question may have no answer
     await watching
+    await endConnection(client)
   })
 }
 
-async function connectToMigrate(databaseUrl: string): Promise<pg.Client> {
+async function connectToApply(databaseUrl: string): Promise<pg.Client> {
+  const connectionTimeoutMillis = connectMaxMsOf(databaseUrl)
   const client = new pg.Client({
-    connectionString: databaseUrl,
-    connectionTimeoutMillis: connectTimeoutMsFor(databaseUrl, CONNECT_TIMEOUT_MS),
-    application_name: 'vitalsync migrate',
+    ...connectionOf(databaseUrl),
+    connectionTimeoutMillis,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
   })
   client.on('error', () => undefined) // the statement under way fails with the error
-  try {
-    await client.connect()
-    await requireServerVersion(client)
-    return client
-  } catch (cause) {
-    void client.end().catch(() => undefined) // it may never have been connected
-    throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
-  }
+  await client.connect().catch(async (cause: unknown) => {
+    destroyConnection(client)
+    throw await postgresProblem(databaseUrl, cause)
+  })
+  return client
 }
+
+const connectionOf = (connectionString: string) => ({ connectionString, application_name: 'vitalsync migrate' })
+
+const connectMaxMsOf = (databaseUrl: string) => connectTimeoutMsFor(databaseUrl, CONNECT_TIMEOUT_MS)
+
+const postgresProblem = (url: string, cause: unknown) =>
+  connectionProblem({ kind: 'Postgres', url, variable: 'DATABASE_URL' }, cause)
 
 /** The names of the files of a folder, in the order in which they are applied. */
 const listMigrations = async (folder: URL): Promise<string[]> =>
@@ -180,14 +204,14 @@ export function requireReleased(what: string, listed: Listed): void {
 }
 
 async function applyMissing(
-  client: pg.Client,
+  session: pg.Client,
   options: MigratedSchema,
   migrations: readonly Migration[],
 ): Promise<string[]> {
   const { schema, locks = lockPatience, say = () => undefined } = options
   const quoted = pg.escapeIdentifier(schema)
-  await requireList(client, quoted)
-  const { rows } = await client.query<{ name: string; checksum: string }>(
+  await requireList(session, quoted)
+  const { rows } = await session.query<{ name: string; checksum: string }>(
     `select name, checksum from ${quoted}.migrations`,
   )
   const done = new Map(rows.map((row) => [row.name, row.checksum]))
@@ -201,7 +225,7 @@ async function applyMissing(
   if (tooNew) throw new UsageProblem(`migrate schema ${schema}: ${tooNew.text}`, { hint: tooNew.hint })
   if (unknown.length > 0) say(`The tables are of a newer version (${unknown.join(', ')}): they stay as they are.`)
   if (missing.length > 0)
-    await watched(client, options, async () => {
+    await watched(session, options, async (client) => {
       for (const migration of missing) {
         if (isConcurrent(migration)) await makeIndex(client, schema, migration)
         else await applyWithTries(client, { schema, migration, locks })

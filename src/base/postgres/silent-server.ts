@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
 
-/** The fields of the driver's client that show whether an answer is due. Its types do not name them. */
+/** The fields of the driver's client that its types do not name. */
 type ClientState = {
   readonly connection: { readonly stream: Socket; on(event: 'errorMessage', listener: (message: object) => void): void }
+  readonly processID: number
   readonly _activeQuery: object | null
   readonly _queryQueue: readonly object[]
   readonly _sentQueryQueue: readonly object[]
@@ -14,6 +15,8 @@ type ClientState = {
 class ServerSilent extends Error {
   readonly code = 'ETIMEDOUT'
 }
+
+export const isServerSilent = (error: unknown): boolean => error instanceof ServerSilent
 
 /**
  * Ends a connection whose server stays silent although it owes an answer: a firewall, a NAT gateway or a host that lost its
@@ -33,6 +36,9 @@ export function endWhenSilent(client: pg.ClientBase, silenceMaxMs: number, onSil
     onSilent()
   })
 }
+
+/** The number of the process that serves a connection. */
+export const processIdOf = (client: pg.ClientBase): number => (client as unknown as ClientState).processID
 
 /** Calls back with the SQLSTATE of every error that the server reports on this connection. */
 export function onServerError(client: pg.ClientBase, listener: (state: string) => void): void {

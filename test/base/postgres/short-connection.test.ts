@@ -1,4 +1,9 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect } from 'vitest'
+import { applyMigrations } from '../../../src/base/engines/apply-migrations.ts'
 import { requireDirectConnection } from '../../../src/base/postgres/direct-connection.ts'
 import { withConnection } from '../../../src/base/postgres/short-connection.ts'
 import { openQueueEngine } from '../../../src/pipeline/queue/engine.ts'
@@ -37,6 +42,22 @@ test('a queue’s Postgres that falls silent while its tables are made ends the 
   await expect(opened).rejects.toThrow(silent)
   await expect(opened).rejects.toMatchObject({ hint: expect.stringContaining('QUEUE_URL') })
   await frozen
+})
+
+test('a Postgres that falls silent over a migration ends it, and is named', { timeout }, async ({ proxy }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'migrations-'))
+  await writeFile(join(folder, '0001-first.sql'), 'create table demo.things (n int)')
+  const migrate = () => applyMigrations({ databaseUrl: proxy.url, folder: pathToFileURL(`${folder}/`), schema: 'demo' })
+
+  const frozenInTurn = proxy.freezeAfter('pg_try_advisory_lock')
+  const inTurn = migrate()
+  await frozenInTurn
+  const frozenInFile = proxy.freezeAfter('create table demo.things')
+  const inFile = migrate()
+  await frozenInFile
+  proxy.silence('to-server', 'to-client')
+
+  await Promise.all([expect(inTurn).rejects.toThrow(silent), expect(inFile).rejects.toThrow(silent)])
 })
 
 test('a connection to a server that does not answer is ended without it', { timeout }, async ({ proxy }) => {
