@@ -1,24 +1,8 @@
+import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
 import { type ErrorBody, errorOriginOf } from '../../base/contract/error-body.ts'
 
 type FieldError = { origin: string; errors: string[] }
-
-const titles: Record<number, string> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  413: 'Payload Too Large',
-  414: 'URI Too Long',
-  415: 'Unsupported Media Type',
-  417: 'Expectation Failed',
-  429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-}
 
 /** An error response. It carries no value but those that the caller sent. */
 export class RequestError extends Error {
@@ -33,12 +17,13 @@ export class RequestError extends Error {
     errors?: FieldError[]
     headers?: Record<string, string>
   }) {
-    super(titles[options.status] ?? 'Error')
+    const title = STATUS_CODES[options.status] ?? 'Error'
+    super(title)
     this.name = 'RequestError'
     this.status = options.status
     this.headers = options.headers ?? {}
     this.body = {
-      title: titles[options.status] ?? 'Error',
+      title,
       statusCode: options.status,
       location: options.location ?? 'request',
       errors: options.errors ?? [],
