@@ -131,8 +131,11 @@ function requestIdOf(given: string | string[] | undefined): string {
 function requestErrorOf(error: unknown, log: Log, requestId: string): RequestError {
   if (error instanceof RequestError) return error
   const { code, statusCode } = codesOf(error)
-  const known = requestErrorOfCode(code)
-  if (known) return known
+  const refusal = refusalsByCode[code]
+  if (refusal) {
+    const [status, location, origin, text] = refusal
+    return new RequestError({ status, location, errors: [{ origin, errors: [text] }] })
+  }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new RequestError({ status: statusCode })
   if (isOutage(error)) {
     log.warn({ requestId, code }, 'the database did not answer')
@@ -147,27 +150,16 @@ function sendRequestError(reply: FastifyReply, error: RequestError): FastifyRepl
   return reply.code(error.status).header('content-type', jsonContentType).send(JSON.stringify(error.body))
 }
 
-function requestErrorOfCode(code: string): RequestError | undefined {
-  const refuse = (status: number, location: 'body' | 'header' | 'path', text: string) =>
-    new RequestError({ status, location, errors: [{ origin: '', errors: [text] }] })
-  switch (code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return refuse(413, 'body', 'is too large')
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return refuse(415, 'header', 'Content-Type must be application/json')
-    case 'FST_CP_ERR_INVALID_CONTENT_ENCODING':
-      return refuse(415, 'header', 'Content-Encoding must be gzip, deflate or identity')
-    case 'FST_CP_ERR_INVALID_CONTENT':
-      return refuse(400, 'body', 'is not what its Content-Encoding says')
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return refuse(400, 'body', 'is not as long as its Content-Length says')
-    case 'FST_ERR_BAD_URL':
-      return refuse(400, 'path', 'must be percent-encoded UTF-8')
-    case 'FST_ERR_MAX_PARAM_LENGTH':
-      return badRequest('path', [{ origin: 'externalId', errors: ['is too long'] }])
-    default:
-      return undefined
-  }
+type Refusal = readonly [status: number, location: 'body' | 'header' | 'path', origin: string, text: string]
+
+const refusalsByCode: Readonly<Record<string, Refusal>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'body', '', 'is too large'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'header', '', 'Content-Type must be application/json'],
+  FST_CP_ERR_INVALID_CONTENT_ENCODING: [415, 'header', '', 'Content-Encoding must be gzip, deflate or identity'],
+  FST_CP_ERR_INVALID_CONTENT: [400, 'body', '', 'is not what its Content-Encoding says'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'body', '', 'is not as long as its Content-Length says'],
+  FST_ERR_BAD_URL: [400, 'path', '', 'must be percent-encoded UTF-8'],
+  FST_ERR_MAX_PARAM_LENGTH: [400, 'path', 'externalId', 'is too long'],
 }
 
 function codesOf(error: unknown): { code: string; statusCode: number | undefined } {
