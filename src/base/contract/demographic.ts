@@ -76,4 +76,3 @@ export const receivedDemographicSchema = z.looseObject({
 })
 
 export type DemographicInput = z.infer<typeof demographicInputSchema>
-export type DemographicAnswer = z.infer<typeof demographicAnswerSchema>

@@ -48,4 +48,3 @@ export const receivedDeviceInformationSchema = z.looseObject({
 })
 
 export type DeviceInformationInput = z.infer<typeof deviceInformationInputSchema>
-export type DeviceInformationAnswer = z.infer<typeof deviceInformationAnswerSchema>

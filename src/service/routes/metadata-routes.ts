@@ -1,14 +1,9 @@
 import {
-  type DemographicAnswer,
   type DemographicInput,
   demographicAnswerSchema,
   demographicInputSchema,
 } from '../../base/contract/demographic.ts'
-import {
-  type DeviceInformationAnswer,
-  deviceInformationAnswerSchema,
-  deviceInformationInputSchema,
-} from '../../base/contract/device-information.ts'
+import { deviceInformationAnswerSchema, deviceInformationInputSchema } from '../../base/contract/device-information.ts'
 import { operations } from '../../base/contract/operations.ts'
 import type { RouteAnswer } from '../../web/route.ts'
 import { unauthorized } from '../http/request-error.ts'
@@ -92,35 +87,16 @@ async function changeDemographics(
   return { status: 200, json: demographicAnswer(stored) }
 }
 
-/** Every field, null where unknown, so that a reader sees which fields exist. */
-function demographicAnswer(fields: StoredDemographics): DemographicAnswer {
-  return {
-    age: fields.age ?? null,
-    gender: fields.gender ?? null,
-    birthDate: fields.birthDate ?? null,
-    country: fields.country ?? null,
-    birthCountry: fields.birthCountry ?? null,
-    ethnicity: fields.ethnicity ?? null,
-    occupation: fields.occupation ?? null,
-    industry: fields.industry ?? null,
-    incomeRange: fields.incomeRange ?? null,
-    education: fields.education ?? null,
-    relationship: fields.relationship ?? null,
-    locale: fields.locale ?? null,
-    livingArrangement: fields.livingArrangement ?? null,
-  }
-}
+const demographicFields = demographicAnswerSchema.keyof().options
 
-function deviceInformationAnswer({ id, fields }: StoredDeviceInformation): DeviceInformationAnswer {
-  const { appVersion, deviceId, timeZone, ...required } = fields
-  return {
-    deviceInformationId: id,
-    ...required,
-    ...(appVersion == null ? {} : { appVersion }),
-    ...(deviceId == null ? {} : { deviceId }),
-    ...(timeZone == null ? {} : { timeZone }),
-  }
-}
+/** Every field, null where unknown, so that a reader sees which fields exist. */
+const demographicAnswer = (fields: StoredDemographics): object =>
+  Object.fromEntries(demographicFields.map((name) => [name, fields[name] ?? null]))
+
+const deviceInformationAnswer = ({ id, fields }: StoredDeviceInformation): object => ({
+  deviceInformationId: id,
+  ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)),
+})
 
 export const metadataRoutes = [
   demographic,
