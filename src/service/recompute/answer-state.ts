@@ -13,10 +13,10 @@ type Asked = { kind: DerivedKind; range: ClosedRange; nowMs: number }
  * all records are due. It may say `pending` of a range that will not change, never `finished` of a range that will.
  */
 export function answerState(progress: DerivationProgress, asked: Asked): DerivationState {
-  const { marked, dueAtMs, asOfMs } = progress
+  const { firstMarkedDay, lastMarkedDay, dueAtMs, asOfMs } = progress
   if (progress.isOutdated) return 'pending'
-  if (marked) {
-    const days = { firstDay: dayNumberFromText(marked.firstDay), lastDay: dayNumberFromText(marked.lastDay) }
+  if (firstMarkedDay !== null && lastMarkedDay !== null) {
+    const days = { firstDay: dayNumberFromText(firstMarkedDay), lastDay: dayNumberFromText(lastMarkedDay) }
     if (touches(asked, daysReachedByKind(asked.kind, days))) return 'pending'
   }
   if (dueAtMs === null || dueAtMs > asked.nowMs) return 'finished'

@@ -2,7 +2,6 @@ import { dayNumberAt, dayNumberFromText, dayText } from '../../base/time/local-t
 import { SECOND } from '../../base/time/units.ts'
 import { neighbourDays } from '../derive/day/logs-by-day.ts'
 import type { Cohort } from '../derive/model/cohort.ts'
-import { modelVersion } from '../derive/model/model.ts'
 import {
   type DerivationInputs,
   deleteMarks,
@@ -62,7 +61,7 @@ export async function recomputeProfile(
     }
     const { person: demographics, sourcePriority, accountId } = inputs
     const queue = { pool, tx, profileId, nowAt }
-    const marks = isOutdated(inputs) ? await markAndReadEveryDay(queue) : seen
+    const marks = inputs.isOutdated ? await markAndReadEveryDay(queue) : seen
     const passed = await daysPassed(queue, inputs)
     const due = await choosePortion(queue, { marks, passed, budgetMs, logsMax })
     const task = { tx, profileId, demographics, sourcePriority, nowAt, cohort: await cohortOf(accountId), logsMax }
@@ -75,15 +74,6 @@ export async function recomputeProfile(
     await endWaiting(tx, profileId, change)
     return 'derived'
   })
-}
-
-/** Whether the stored days were derived by another model, or by another order of sources than the account has now. */
-function isOutdated({ derivedBy, sourcePriority }: DerivationInputs): boolean {
-  if (derivedBy === null) return false
-  return (
-    derivedBy.modelVersion !== modelVersion ||
-    JSON.stringify(derivedBy.sourcePriority) !== JSON.stringify(sourcePriority)
-  )
 }
 
 /**

@@ -7,7 +7,8 @@ export type DerivationProgress = {
   /** Changes with every change of the profile's derived records; '0' when there never was a record. */
   revision: string
   /** The first and the last of the days that wait for derivation; null when no day waits. */
-  marked: { firstDay: string; lastDay: string } | null
+  firstMarkedDay: string | null
+  lastMarkedDay: string | null
   /** When the passing of time alone changes records; null when it changes none. */
   dueAtMs: number | null
   /** The instant of the last derivation; null before the first. */
@@ -16,35 +17,19 @@ export type DerivationProgress = {
   isOutdated: boolean
 }
 
+/** Whether another model or another order of sources derived a profile (`s`) of an account (`a`); false where none has. */
+export const isOutdatedSql = `coalesce(s.model_version <> '${modelVersion}' or s.source_priority <> a.source_priority, false)`
+
 /** The columns of a `DerivationProgress`, for statements that join `progressJoinsSql`. */
 export const progressColumnsSql = `coalesce(r.revision, 0)::text as revision,
-  (select min(local_day)::text from service.dirty_days m where m.profile_id = p.profile_id) as first_day,
-  (select max(local_day)::text from service.dirty_days m where m.profile_id = p.profile_id) as last_day,
-  date_part('epoch', s.due_at) * 1000 as due_at_ms, date_part('epoch', s.as_of) * 1000 as as_of_ms,
-  coalesce(s.model_version <> '${modelVersion}' or s.source_priority <> a.source_priority, false) as is_outdated`
+  (select min(local_day)::text from service.dirty_days m where m.profile_id = p.profile_id) as "firstMarkedDay",
+  (select max(local_day)::text from service.dirty_days m where m.profile_id = p.profile_id) as "lastMarkedDay",
+  date_part('epoch', s.due_at) * 1000 as "dueAtMs", date_part('epoch', s.as_of) * 1000 as "asOfMs",
+  ${isOutdatedSql} as "isOutdated"`
 
 export const progressJoinsSql = `service.profiles p join service.accounts a using (account_id)
   left join service.derived_revisions r using (profile_id)
   left join service.derivations s using (profile_id)`
-
-export type ProgressRow = {
-  revision: string
-  first_day: string | null
-  last_day: string | null
-  due_at_ms: number | null
-  as_of_ms: number | null
-  is_outdated: boolean
-}
-
-export function progressOf(row: ProgressRow): DerivationProgress {
-  return {
-    revision: row.revision,
-    marked: row.first_day === null ? null : { firstDay: row.first_day, lastDay: row.last_day ?? row.first_day },
-    dueAtMs: row.due_at_ms,
-    asOfMs: row.as_of_ms,
-    isOutdated: row.is_outdated,
-  }
-}
 
 /** The present progress of a profile's derivation; undefined when no such profile exists. */
 type ProgressLookup = (profileId: string) => Promise<DerivationProgress | undefined>
@@ -58,12 +43,12 @@ export function createProgressLookup(db: Queryable): ProgressLookup {
     batchesAtOnce: 1,
     keyOf: () => 0,
     async run(profileIds: readonly string[]) {
-      const { rows } = await db.query<ProgressRow & { profile_id: string }>({
+      const { rows } = await db.query<DerivationProgress & { profile_id: string }>({
         name: 'look-up-progress',
         text: `select p.profile_id, ${progressColumnsSql} from ${progressJoinsSql} where p.profile_id = any($1::uuid[])`,
         values: [profileIds],
       })
-      const found = new Map(rows.map((row) => [row.profile_id, progressOf(row)]))
+      const found = new Map(rows.map(({ profile_id: profileId, ...progress }) => [profileId, progress]))
       return profileIds.map((profileId) => found.get(profileId))
     },
   })

@@ -1,5 +1,6 @@
 import type { Demographics } from '../derive/model/demographics.ts'
 import { modelVersion } from '../derive/model/model.ts'
+import { isOutdatedSql } from './derivation-progress.ts'
 import type { Queryable } from './service-pool.ts'
 
 /**
@@ -12,8 +13,8 @@ export type DerivationInputs = {
   accountId: string
   /** The account's order of sources, best first. */
   sourcePriority: readonly string[]
-  /** The model and the order of sources of the last derivation; null when the profile was never derived. */
-  derivedBy: { modelVersion: string; sourcePriority: readonly string[] } | null
+  /** The stored days were derived by another model, or by another order of sources than the account has now. */
+  isOutdated: boolean
   asOfMs: number | null
   /** When the passing of time alone changes records; null when it changes none. */
   dueAtMs: number | null
@@ -33,45 +34,24 @@ export async function tryLockProfile(tx: Queryable, profileId: string): Promise<
   return rows[0]?.locked ?? false
 }
 
-type DerivationInputsRow = {
-  account_id: string
-  source_priority: string[]
-  model_version: string | null
-  derived_priority: string[] | null
-  as_of_ms: number | null
-  due_at_ms: number | null
-  fields: Partial<Demographics> | null
-}
-
 /**
  * The inputs of a profile's derivation beside its logs; undefined when the profile is gone. Read them after the marks:
  * they then contain every change that a mark stands for.
  */
 export async function readDerivationInputs(tx: Queryable, profileId: string): Promise<DerivationInputs | undefined> {
-  const { rows } = await tx.query<DerivationInputsRow>({
+  type Row = Omit<DerivationInputs, 'person'> & { fields: Partial<Demographics> | null }
+  const { rows } = await tx.query<Row>({
     name: 'derivation-inputs',
-    text: `select p.account_id, a.source_priority, d.model_version, d.source_priority as derived_priority,
-             date_part('epoch', d.as_of) * 1000 as as_of_ms, date_part('epoch', d.due_at) * 1000 as due_at_ms, m.fields
+    text: `select p.account_id as "accountId", a.source_priority as "sourcePriority", ${isOutdatedSql} as "isOutdated",
+             date_part('epoch', s.as_of) * 1000 as "asOfMs", date_part('epoch', s.due_at) * 1000 as "dueAtMs", m.fields
            from service.profiles p
            join service.accounts a using (account_id)
-           left join service.derivations d using (profile_id)
+           left join service.derivations s using (profile_id)
            left join service.demographics m using (profile_id)
            where p.profile_id = $1`,
     values: [profileId],
   })
-  const row = rows[0]
-  if (!row) return undefined
-  return {
-    accountId: row.account_id,
-    sourcePriority: row.source_priority,
-    derivedBy:
-      row.model_version === null
-        ? null
-        : { modelVersion: row.model_version, sourcePriority: row.derived_priority ?? [] },
-    asOfMs: row.as_of_ms,
-    dueAtMs: row.due_at_ms,
-    person: demographicsOf(row.fields),
-  }
+  return rows[0] && { ...rows[0], person: demographicsOf(rows[0].fields) }
 }
 
 /**
@@ -95,12 +75,13 @@ export function demographicsOf(fields: Partial<Demographics> | null): Demographi
 
 /** The earliest marked days. Read the marks before the logs: every log that a mark stands for is then read too. */
 export async function readMarks(tx: Queryable, profileId: string, countMax: number): Promise<MarkedDay[]> {
-  const { rows } = await tx.query<{ local_day: string; mark: string; is_single: boolean }>({
+  const { rows } = await tx.query<MarkedDay>({
     name: 'read-marks',
-    text: `select local_day::text, mark::text, is_single from service.dirty_days where profile_id = $1 order by local_day limit $2`,
+    text: `select local_day::text as "localDay", mark::text, is_single as "isSingle"
+           from service.dirty_days where profile_id = $1 order by local_day limit $2`,
     values: [profileId, countMax],
   })
-  return rows.map(({ local_day, mark, is_single }) => ({ localDay: local_day, mark, isSingle: is_single }))
+  return rows
 }
 
 /**

@@ -3,10 +3,8 @@ import type { DerivedKind } from '../../base/contract/derivation-state.ts'
 import {
   createProgressLookup,
   type DerivationProgress,
-  type ProgressRow,
   progressColumnsSql,
   progressJoinsSql,
-  progressOf,
 } from './derivation-progress.ts'
 import type { Queryable } from './service-pool.ts'
 import { findProfileId } from './service-profiles.ts'
@@ -45,7 +43,7 @@ export type DerivedReader = {
   cacheBytes(): number
 }
 
-type DerivedRow = ProgressRow & { profile_id: string; bodies: string | null }
+type DerivedRow = DerivationProgress & { profile_id: string; bodies: string | null }
 
 /**
  * No period is longer than 40 days (a check of the table), so the start of a period alone bounds the rows to scan. Open
@@ -107,12 +105,12 @@ export function createDerivedReader(db: Queryable, cacheBytesMax: number): Deriv
       const { rows } = await db.query<DerivedRow>(statement(request.profile, values))
       const row = rows[0]
       if (!row) return 'unknown'
+      const { profile_id: profileId, bodies, ...progress } = row
       const name = nameOf(request.profile)
-      if (name !== undefined) profileIds.set(name, row.profile_id)
-      const progress = progressOf(row)
-      if (row.bodies === null) return { progress, json: null }
-      const bytes = jsonArrayOf(row.bodies)
-      cache.set(row.profile_id + queryKey, { revision: row.revision, bytes })
+      if (name !== undefined) profileIds.set(name, profileId)
+      if (bodies === null) return { progress, json: null }
+      const bytes = jsonArrayOf(bodies)
+      cache.set(profileId + queryKey, { revision: progress.revision, bytes })
       return { progress, json: bytes }
     },
     cacheBytes: () => cache.calculatedSize,

@@ -7,16 +7,16 @@ export async function readDayFacts(
   tx: Queryable,
   { profileId, firstDay, lastDay }: { profileId: string; firstDay: string; lastDay: string },
 ): Promise<StoredDay[]> {
-  const { rows } = await tx.query<{ local_day: string; facts: string; outcome: string | null }>({
+  const { rows } = await tx.query<StoredDay>({
     name: 'day-facts',
-    text: `(select local_day::text, facts, outcome from service.day_facts
+    text: `(select local_day::text as "localDay", facts, outcome from service.day_facts
             where profile_id = $1 and has_height and local_day < $2 order by local_day desc limit 1)
            union all
            select local_day::text, facts, outcome from service.day_facts
            where profile_id = $1 and local_day between $2 and $3`,
     values: [profileId, firstDay, lastDay],
   })
-  return rows.map((row) => ({ localDay: row.local_day, facts: row.facts, outcome: row.outcome }))
+  return rows
 }
 
 type DayToStore = { localDay: string; facts: string; outcome: string | null; hasHeight: boolean }
@@ -55,15 +55,12 @@ export async function readRecentDays(
   tx: Queryable,
   { profileId, firstDay }: { profileId: string; firstDay: string },
 ): Promise<RecentDay[]> {
-  const { rows } = await tx.query<{ local_day: string; night_offset: number | null; offset: number }>({
+  const { rows } = await tx.query<RecentDay>({
     name: 'recent-days',
-    text: `select local_day::text, (facts::json ->> 'offset')::int as offset, (facts::json -> 'night' ->> 'offset')::int as night_offset
+    text: `select local_day::text as "localDay", (facts::json ->> 'offset')::int as "offsetMinutes",
+             (facts::json -> 'night' ->> 'offset')::int as "nightOffsetMinutes"
            from service.day_facts where profile_id = $1 and local_day >= $2 order by local_day`,
     values: [profileId, firstDay],
   })
-  return rows.map((row) => ({
-    localDay: row.local_day,
-    offsetMinutes: row.offset,
-    nightOffsetMinutes: row.night_offset,
-  }))
+  return rows
 }

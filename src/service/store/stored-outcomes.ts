@@ -22,11 +22,11 @@ export async function readOutcomes(
   db: Queryable,
   { profileId, firstDay, lastDay }: { profileId: string; firstDay: string; lastDay: string },
 ): Promise<Array<{ localDay: string; outcome: string }>> {
-  const { rows } = await db.query<{ local_day: string; outcome: string }>({
+  const { rows } = await db.query<{ localDay: string; outcome: string }>({
     name: 'read-outcomes',
-    text: `select local_day::text, outcome from service.day_facts
+    text: `select local_day::text as "localDay", outcome from service.day_facts
            where profile_id = $1 and local_day between $2 and $3 and outcome is not null order by local_day`,
     values: [profileId, firstDay, lastDay],
   })
-  return rows.map((row) => ({ localDay: row.local_day, outcome: row.outcome }))
+  return rows
 }

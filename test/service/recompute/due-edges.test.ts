@@ -48,7 +48,14 @@ test('of several days the one that ends first decides, and none decides when all
   expect(nextChangeMs(days, Date.parse('2026-04-01T00:00:00Z'))).toBeNull()
 })
 
-const settled: DerivationProgress = { revision: '1', marked: null, dueAtMs: null, asOfMs: null, isOutdated: false }
+const settled: DerivationProgress = {
+  revision: '1',
+  firstMarkedDay: null,
+  lastMarkedDay: null,
+  dueAtMs: null,
+  asOfMs: null,
+  isOutdated: false,
+}
 const at = (text: string) => Date.parse(text)
 const rangeOf = (first: string, last: string) => ({ firstAt: new Date(first), lastAt: new Date(last) })
 const whole = rangeOf('2026-01-01T00:00:00Z', '2026-12-31T00:00:00Z')
@@ -89,10 +96,10 @@ test('an outdated answer is pending whatever is asked, and one that nothing wait
 })
 
 test('scores are pending on the days that a marked day reaches: two before in any zone, ninety-three after', () => {
-  const marked = { firstDay: '2026-03-10', lastDay: '2026-03-12' }
+  const marked = { firstMarkedDay: '2026-03-10', lastMarkedDay: '2026-03-12' }
   const stateOn = (day: string) =>
     answerState(
-      { ...settled, marked },
+      { ...settled, ...marked },
       { kind: 'score', range: rangeOf(`${day}T00:00:00Z`, `${day}T23:59:59Z`), nowMs: 0 },
     )
   // Facts of the 8th may change. East of Greenwich they are dated the 7th by UTC.
@@ -100,7 +107,7 @@ test('scores are pending on the days that a marked day reaches: two before in an
     expect(stateOn(day), day).toBe('pending')
   for (const day of ['2026-03-01', '2026-06-20']) expect(stateOn(day), day).toBe('finished')
   const touching = (first: string, last: string) =>
-    answerState({ ...settled, marked }, { kind: 'score', range: rangeOf(first, last), nowMs: 0 })
+    answerState({ ...settled, ...marked }, { kind: 'score', range: rangeOf(first, last), nowMs: 0 })
   expect(touching('2026-01-01T00:00:00Z', '2026-03-05T23:59:59.999Z')).toBe('finished')
   expect(touching('2026-01-01T00:00:00Z', '2026-03-06T00:00:00Z')).toBe('pending')
   expect(touching('2026-06-13T23:59:59.999Z', '2026-12-01T00:00:00Z')).toBe('pending')
