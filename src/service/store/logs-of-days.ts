@@ -5,27 +5,11 @@ import type { Queryable } from './service-pool.ts'
 /** `extract` computes in numerics, which costs more than the rest of reading a log; stored instants have whole milliseconds. */
 const epochMsSql = (column: string) => `round(date_part('epoch', ${column}) * 1000)`
 
-const logColumns = `id::text, parent_id::text, data_type, value, unit, source, recording_method, device_type, device_id, periodicity,
-  ${epochMsSql('start_at')}, ${epochMsSql('end_at')},
-  start_offset_minutes::int, end_offset_minutes::int, ${epochMsSql('modified_at')}`
-
-type LogRow = [
-  id: string,
-  parentId: string | null,
-  dataType: string,
-  value: number,
-  unit: string,
-  source: string,
-  recordingMethod: string,
-  deviceType: string,
-  deviceId: string | null,
-  periodicity: 'hourly' | 'daily' | null,
-  startMs: number,
-  endMs: number,
-  startOffset: number,
-  endOffset: number,
-  modifiedMs: number | null,
-]
+const logColumns = `id::text, parent_id::text as "parentId", data_type as "dataType", value, unit, source,
+  recording_method as "recordingMethod", device_type as "deviceType", device_id as "deviceId", periodicity,
+  ${epochMsSql('start_at')} as "startMs", ${epochMsSql('end_at')} as "endMs",
+  start_offset_minutes::int as "startOffset", end_offset_minutes::int as "endOffset",
+  ${epochMsSql('modified_at')} as "modifiedMs"`
 
 /** Logs that start on local days from `firstDay` to `lastDay`, both included; at most `countMax`. */
 export async function readLogsOfDays(
@@ -37,13 +21,12 @@ export async function readLogsOfDays(
     countMax,
   }: { profileId: string; firstDay: string; lastDay: string; countMax: number },
 ): Promise<DataLog[]> {
-  const { rows } = await tx.query<LogRow>({
+  const { rows } = await tx.query<DataLog>({
     name: 'logs-of-days',
     text: `select ${logColumns} from service.logs where profile_id = $1 and start_day between $2 and $3 limit $4`,
     values: [profileId, firstDay, lastDay, countMax],
-    rowMode: 'array',
   })
-  return rows.map(logOf)
+  return rows
 }
 
 /** How many logs start on each of some local days; a day without logs is absent. */
@@ -59,29 +42,6 @@ export async function countLogsByDay(
     rowMode: 'array',
   })
   return new Map(rows)
-}
-
-function logOf(row: LogRow): DataLog {
-  const [id, parentId, dataType, value, unit, source, recordingMethod, deviceType, deviceId, periodicity, ...times] =
-    row
-  const [startMs, endMs, startOffset, endOffset, modifiedMs] = times
-  return {
-    id,
-    parentId,
-    dataType,
-    value,
-    unit,
-    source,
-    recordingMethod,
-    deviceType,
-    deviceId,
-    periodicity,
-    startMs,
-    endMs,
-    startOffset,
-    endOffset,
-    modifiedMs,
-  }
 }
 
 /** The first and the last local day on which a log starts after one instant and not after another. */
