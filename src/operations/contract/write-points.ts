@@ -1,6 +1,6 @@
 import { operations } from '../../base/contract/operations.ts'
 import { isJsonObject } from '../../base/text/json.ts'
-import { expectStatus, fieldDeviations, profileTokenKey, profileTokenRule } from './access-points.ts'
+import { expectStatus, fieldDeviations, onePoint, profileTokenKey, profileTokenRule } from './access-points.ts'
 import {
   type ContractPoint,
   type Deviation,
@@ -33,12 +33,11 @@ const log = (changes: object = {}) => ({
 const tag = { type: 'event', name: 'vitalsync-contract', source: 'vitalsync-contract', startDateTime: at(12) }
 
 type Step = {
-  readonly key: string
   readonly name: string
   readonly specified: string
   /** The step whose answer must have come well. */
   readonly after: string
-  readonly question: Omit<Question, 'key' | 'person'>
+  readonly question: Omit<Question, 'person'>
   readonly judge: (answer: Exchange) => readonly Deviation[]
 }
 
@@ -64,54 +63,57 @@ const registerKey = 'write/register'
 /** In the order in which they are sent. Each changes nothing but the profile that the first registers. */
 const steps: readonly Step[] = [
   {
-    key: registerKey,
     name: 'registration',
     specified: '201 with a profile token',
     after: '',
-    question: { operation: operations.register, body: ({ externalId }) => ({ externalId }) },
+    question: { key: registerKey, operation: operations.register, body: ({ externalId }) => ({ externalId }) },
     judge: expect([200, 201], 'harmful', (answer) => [
       ...(answer.status === 201 ? [] : [harmless('200', answer.question)]),
       ...fieldDeviations(answer, profileTokenRule),
     ]),
   },
   {
-    key: 'write/register-again',
     name: 'registration of a name in use',
     specified: '400',
     after: registerKey,
-    question: { operation: operations.register, body: ({ externalId }) => ({ externalId }) },
+    question: {
+      key: 'write/register-again',
+      operation: operations.register,
+      body: ({ externalId }) => ({ externalId }),
+    },
     judge: expect([400], 'harmless'),
   },
   {
-    key: profileTokenKey('throw-away'),
     name: 'token of a new profile',
     specified: '200 with a profile token',
     after: registerKey,
-    question: { operation: operations.profileToken, body: ({ externalId }) => ({ externalId }) },
+    question: {
+      key: profileTokenKey('throw-away'),
+      operation: operations.profileToken,
+      body: ({ externalId }) => ({ externalId }),
+    },
     judge: expect([200, 201], 'harmful', (answer) => fieldDeviations(answer, profileTokenRule)),
   },
   {
-    key: 'write/logs',
     name: 'upload of logs',
     specified: '200 with counts; the same again is a duplicate',
     after: profileTokenKey('throw-away'),
-    question: { operation: operations.uploadLogs, body: () => [log()] },
+    question: { key: 'write/logs', operation: operations.uploadLogs, body: () => [log()] },
     judge: expect([200, 201, 202, 204], 'harmful', counts({ received: 1, accepted: 1 })),
   },
   {
-    key: 'write/logs-again',
     name: 'the same logs again',
     specified: '200, counted as duplicates',
     after: 'write/logs',
-    question: { operation: operations.uploadLogs, body: () => [log()] },
+    question: { key: 'write/logs-again', operation: operations.uploadLogs, body: () => [log()] },
     judge: expect([200, 201, 202, 204], 'harmful', counts({ received: 1, accepted: 0, duplicates: 1 })),
   },
   {
-    key: 'write/bad-log',
     name: 'a bad log beside a good one',
     specified: '400 that names the bad one by its index; neither is stored',
     after: 'write/logs',
     question: {
+      key: 'write/bad-log',
       operation: operations.uploadLogs,
       body: () => [log({ id: '0dd00000-0000-4000-8000-000000000002' }), log({ unit: undefined })],
     },
@@ -121,27 +123,24 @@ const steps: readonly Step[] = [
     }),
   },
   {
-    key: 'write/tag',
     name: 'upload of tags',
     specified: '200 with the stored tags',
     after: registerKey,
-    question: { operation: operations.uploadTagsOf, body: () => [tag] },
+    question: { key: 'write/tag', operation: operations.uploadTagsOf, body: () => [tag] },
     judge: expect([200, 201, 202, 204], 'harmful'),
   },
   {
-    key: 'write/tag-again',
     name: 'the same tag again',
     specified: 'an update: one tag',
     after: 'write/tag',
-    question: { operation: operations.uploadTagsOf, body: () => [tag] },
+    question: { key: 'write/tag-again', operation: operations.uploadTagsOf, body: () => [tag] },
     judge: expect([200, 201, 202, 204], 'harmful'),
   },
   {
-    key: 'write/tags-read',
     name: 'tags that were sent twice',
     specified: 'the tag once',
     after: 'write/tag-again',
-    question: { operation: operations.tagsOf },
+    question: { key: 'write/tags-read', operation: operations.tagsOf },
     judge: expect([200], 'harmful', ({ body, question }) =>
       Array.isArray(body) && new Set(body.map((tag) => JSON.stringify(tag))).size === 1
         ? []
@@ -149,19 +148,25 @@ const steps: readonly Step[] = [
     ),
   },
   {
-    key: 'write/demographics',
     name: 'replacement of demographics',
     specified: '200 with the result',
     after: profileTokenKey('throw-away'),
-    question: { operation: operations.replaceDemographic, body: () => ({ age: 40, country: 'NZ' }) },
+    question: {
+      key: 'write/demographics',
+      operation: operations.replaceDemographic,
+      body: () => ({ age: 40, country: 'NZ' }),
+    },
     judge: expect([200, 201, 202, 204], 'harmful'),
   },
   {
-    key: 'write/demographics-patch',
     name: 'update of demographics',
     specified: '200; an absent field stays, null clears',
     after: 'write/demographics',
-    question: { operation: operations.updateDemographic, body: () => ({ country: null }) },
+    question: {
+      key: 'write/demographics-patch',
+      operation: operations.updateDemographic,
+      body: () => ({ country: null }),
+    },
     judge: expect([200, 201, 202, 204], 'harmful', ({ body, question }) => {
       if (!isJsonObject(body)) return []
       const isPatched = Number(body['age']) === 40 && body['country'] == null
@@ -169,28 +174,25 @@ const steps: readonly Step[] = [
     }),
   },
   {
-    key: 'write/refresh',
     name: 'refresh of a profile token',
     specified: '200 with a new profile token and a new refresh token',
     after: 'write/demographics-patch',
-    question: { operation: operations.refreshToken, body: ({ refreshToken }) => ({ refreshToken }) },
+    question: {
+      key: 'write/refresh',
+      operation: operations.refreshToken,
+      body: ({ refreshToken }) => ({ refreshToken }),
+    },
     judge: expect([200, 201], 'harmless', (answer) => fieldDeviations(answer, profileTokenRule)),
   },
 ]
 
 const deleteKey = 'write/delete'
 
-const pointOf = ({ key, name, specified, after, question, judge }: Step): ContractPoint => ({
-  name: `write: ${name}`,
-  specified,
-  requestsMax: 1,
+const pointOf = ({ name, specified, after, question, judge }: Step): ContractPoint => ({
+  ...onePoint({ name: `write: ${name}`, specified }, question, judge),
   asks(seen) {
     const before = after === '' ? undefined : seen.answer(after)
-    return after === '' || (before && isOk(before)) ? [{ ...question, key, person: 'throw-away' }] : []
-  },
-  judge(seen) {
-    const answer = seen.answer(key)
-    return answer && judge(answer)
+    return after === '' || (before && isOk(before)) ? [{ ...question, person: 'throw-away' }] : []
   },
 })
 
