@@ -13,8 +13,9 @@ import {
   examineContract,
   requestsPlanned,
 } from '../../../src/operations/contract/examine-contract.ts'
-import { driftFaults, type FaultName, plainFaults } from '../../../src/service/sandbox/faults/fault-catalogue.ts'
+import { type FaultName, plainFaults } from '../../../src/service/sandbox/faults/fault-catalogue.ts'
 import { type Sandbox, startSandbox } from '../../../src/service/start-sandbox.ts'
+import { driftFaults } from '../../support/drift-faults.ts'
 import { test as base, soon, within } from '../../support/fixtures.ts'
 
 /** One sandbox for the file: its people's days are derived once. */

@@ -1,141 +1,81 @@
+type Moment = 'door' | 'answer' | 'records' | 'frame'
+
+const faultAt =
+  (when: Moment) =>
+  (what: string, settings: Readonly<Record<string, number>> = {}) => ({ when, settings, what })
+const door = faultAt('door')
+const answer = faultAt('answer')
+const records = faultAt('records')
+const frame = faultAt('frame')
+
 /**
- * All faults that can be injected. `when` is the point at which a fault strikes: `door`, a public value of `GET /__control`,
- * on the request before the work is done; `answer` on the response, after the work is done and stored; `records` on the
- * records of the response; `frame` on its headers, its coding and the body of an error, however the request ended.
- * `settings` are numbers with their defaults; a rule may set other values.
+ * All faults that can be injected, each by the point at which it strikes, `when` in `GET /__control`: at the `door`, on the request
+ * before the work is done; on the `answer`, after the work is done and stored; on the `records` of the answer; on its `frame`, which
+ * is its headers, its coding and the body of an error, however the request ended. Settings are numbers with their defaults; a rule may
+ * set other values.
  */
 export const faultCatalogue = {
-  latency: { when: 'door', settings: { delayMs: 250 }, what: 'The answer comes later by `delayMs`.' },
-  'expired-token': {
-    when: 'door',
-    settings: {},
-    what: 'The token in the request is expired from now on: 401 until the caller has another token. A refresh still accepts it, like any expired token.',
-  },
-  'revoked-token': {
-    when: 'door',
-    settings: {},
-    what: 'The token in the request is revoked from now on, for a refresh too.',
-  },
-  throttle: {
-    when: 'door',
-    settings: { retryAfterSeconds: 2 },
-    what: '429 with `Retry-After` in seconds.',
-  },
-  'throttle-date': {
-    when: 'door',
-    settings: { retryAfterSeconds: 2 },
-    what: '429 with `Retry-After` as an HTTP date, `retryAfterSeconds` ahead.',
-  },
-  'error-500': { when: 'door', settings: {}, what: '500 before the work is done.' },
-  'error-502': { when: 'door', settings: {}, what: '502 with an HTML body, as a gateway sends it.' },
-  'error-503': {
-    when: 'door',
-    settings: { retryAfterSeconds: 0 },
-    what: '503; with `Retry-After` when `retryAfterSeconds` is above 0.',
-  },
-  'error-504': { when: 'door', settings: {}, what: '504 with an HTML body.' },
-  reset: { when: 'door', settings: {}, what: 'The connection is reset before the work is done.' },
-  'lost-answer': {
-    when: 'answer',
-    settings: {},
-    what: 'The work is done and stored, then the connection is reset without an answer.',
-  },
-  'slow-body': {
-    when: 'answer',
-    settings: { pieces: 8, delayMs: 100 },
-    what: 'The body comes in `pieces`, with `delayMs` before each piece.',
-  },
-  'cut-body': {
-    when: 'answer',
-    settings: {},
-    what: 'Half of the announced body comes, then the connection ends.',
-  },
-  'malformed-body': { when: 'answer', settings: {}, what: 'A complete body, with status 200, that is not JSON.' },
-  duplicates: { when: 'records', settings: {}, what: 'Selected records occur twice in one answer.' },
-  late: {
-    when: 'records',
-    settings: { hours: 12 },
-    what: 'Selected records are not served until `hours` after the end of their period.',
-  },
-  revised: {
-    when: 'records',
-    settings: { hours: 12 },
-    what: 'Selected records have a preliminary value until `hours` after the end of their period, then the right value.',
-  },
-  vanished: {
-    when: 'records',
-    settings: { hours: 0 },
-    what: 'Selected records are no longer served from `hours` after the end of their period on.',
-  },
-  'failed-derivation': {
-    when: 'records',
-    settings: {},
-    what: 'Selected records are never derived, though the answer says that the derivation is finished.',
-  },
-  'odd-records': {
-    when: 'records',
-    settings: {},
-    what: 'Selected records have an unreadable date and so violate the contract; the other records stay valid.',
-  },
-  'empty-200': { when: 'records', settings: {}, what: '200 with `[]` instead of 204.' },
-  'exclusive-end': {
-    when: 'records',
-    settings: {},
-    what: '`endDateTime` is exclusive: a record that starts at `endDateTime` is not served.',
-  },
-  'old-names': {
-    when: 'records',
-    settings: {},
-    what: 'Scores have `score` instead of `value` and `createdAtUtc` instead of `createdAt`.',
-  },
-  'bare-token': { when: 'records', settings: {}, what: 'The account token comes without `expiresIn`.' },
-  'pages-from-zero': { when: 'records', settings: {}, what: 'The pages of a search count from 0.' },
-  'whole-seconds': { when: 'records', settings: {}, what: 'Instants of records are cut to whole seconds.' },
-  'without-ids': { when: 'records', settings: {}, what: 'Records come without `id`.' },
-  'drift-new-field': { when: 'records', settings: {}, what: 'Records have a further field, `confidence`.' },
-  'drift-new-type': {
-    when: 'records',
-    settings: {},
-    what: 'Beside each record of `sleep`, `steps` or `activity_level` comes one of a further type, `recovery`.',
-  },
-  'drift-renamed-field': {
-    when: 'records',
-    settings: {},
-    what: '`value`, or `state` where there is no `value`, is named `reading`.',
-  },
-  'drift-unit': {
-    when: 'records',
-    settings: {},
-    what: 'Values come in another unit: hours for minutes, kJ for kcal.',
-  },
-  'drift-number-as-text': { when: 'records', settings: {}, what: 'Numbers come as texts.' },
-  'drift-enum-case': { when: 'records', settings: {}, what: 'States, categories and periodicities are in capitals.' },
-  'drift-null': { when: 'records', settings: {}, what: 'Fields that were absent are null.' },
-  'drift-precision': {
-    when: 'records',
-    settings: {},
-    what: 'Instants have seven digits of a second, numbers one decimal at most.',
-  },
-  'drift-order': { when: 'records', settings: {}, what: 'The oldest record comes first.' },
-  'drift-pages': {
-    when: 'records',
-    settings: { records: 20 },
-    what: 'An answer has at most `records` records, and `Link` names the next page.',
-  },
-  'drift-error-shape': { when: 'frame', settings: {}, what: 'Errors come as `application/problem+json`.' },
-  'without-tags': { when: 'frame', settings: {}, what: 'Answers have no `ETag`, and `If-None-Match` has no effect.' },
-  'without-derivation-state': { when: 'frame', settings: {}, what: 'Answers have no `derivation-state`.' },
-  'without-date': { when: 'frame', settings: {}, what: 'Answers have no `Date`.' },
-  'without-request-ids': { when: 'frame', settings: {}, what: 'Answers have no `x-request-id`.' },
-  'without-query-notes': { when: 'frame', settings: {}, what: 'Answers have no `query-notes`.' },
-  'without-retry-after': { when: 'frame', settings: {}, what: 'A 429 or a 503 has no `Retry-After`.' },
-  'without-error-bodies': { when: 'frame', settings: {}, what: 'Errors have no body.' },
-  'without-compression': { when: 'frame', settings: {}, what: 'Answers are not compressed.' },
-  'without-explanations': { when: 'frame', settings: {}, what: 'The route that explains a score is not there.' },
-} as const satisfies Record<
-  string,
-  { when: 'door' | 'answer' | 'records' | 'frame'; settings: Record<string, number>; what: string }
->
+  latency: door('The answer comes later by `delayMs`.', { delayMs: 250 }),
+  'expired-token': door(
+    'The token in the request is expired from now on: 401 until the caller has another token. A refresh still accepts it, like any expired token.',
+  ),
+  'revoked-token': door('The token in the request is revoked from now on, for a refresh too.'),
+  throttle: door('429 with `Retry-After` in seconds.', { retryAfterSeconds: 2 }),
+  'throttle-date': door('429 with `Retry-After` as an HTTP date, `retryAfterSeconds` ahead.', { retryAfterSeconds: 2 }),
+  'error-500': door('500 before the work is done.'),
+  'error-502': door('502 with an HTML body, as a gateway sends it.'),
+  'error-503': door('503; with `Retry-After` when `retryAfterSeconds` is above 0.', { retryAfterSeconds: 0 }),
+  'error-504': door('504 with an HTML body.'),
+  reset: door('The connection is reset before the work is done.'),
+  'lost-answer': answer('The work is done and stored, then the connection is reset without an answer.'),
+  'slow-body': answer('The body comes in `pieces`, with `delayMs` before each piece.', { pieces: 8, delayMs: 100 }),
+  'cut-body': answer('Half of the announced body comes, then the connection ends.'),
+  'malformed-body': answer('A complete body, with status 200, that is not JSON.'),
+  duplicates: records('Selected records occur twice in one answer.'),
+  late: records('Selected records are not served until `hours` after the end of their period.', { hours: 12 }),
+  revised: records(
+    'Selected records have a preliminary value until `hours` after the end of their period, then the right value.',
+    { hours: 12 },
+  ),
+  vanished: records('Selected records are no longer served from `hours` after the end of their period on.', {
+    hours: 0,
+  }),
+  'failed-derivation': records(
+    'Selected records are never derived, though the answer says that the derivation is finished.',
+  ),
+  'odd-records': records(
+    'Selected records have an unreadable date and so violate the contract; the other records stay valid.',
+  ),
+  'empty-200': records('200 with `[]` instead of 204.'),
+  'exclusive-end': records('`endDateTime` is exclusive: a record that starts at `endDateTime` is not served.'),
+  'old-names': records('Scores have `score` instead of `value` and `createdAtUtc` instead of `createdAt`.'),
+  'bare-token': records('The account token comes without `expiresIn`.'),
+  'pages-from-zero': records('The pages of a search count from 0.'),
+  'whole-seconds': records('Instants of records are cut to whole seconds.'),
+  'without-ids': records('Records come without `id`.'),
+  'drift-new-field': records('Records have a further field, `confidence`.'),
+  'drift-new-type': records(
+    'Beside each record of `sleep`, `steps` or `activity_level` comes one of a further type, `recovery`.',
+  ),
+  'drift-renamed-field': records('`value`, or `state` where there is no `value`, is named `reading`.'),
+  'drift-unit': records('Values come in another unit: hours for minutes, kJ for kcal.'),
+  'drift-number-as-text': records('Numbers come as texts.'),
+  'drift-enum-case': records('States, categories and periodicities are in capitals.'),
+  'drift-null': records('Fields that were absent are null.'),
+  'drift-precision': records('Instants have seven digits of a second, numbers one decimal at most.'),
+  'drift-order': records('The oldest record comes first.'),
+  'drift-pages': records('An answer has at most `records` records, and `Link` names the next page.', { records: 20 }),
+  'drift-error-shape': frame('Errors come as `application/problem+json`.'),
+  'without-tags': frame('Answers have no `ETag`, and `If-None-Match` has no effect.'),
+  'without-derivation-state': frame('Answers have no `derivation-state`.'),
+  'without-date': frame('Answers have no `Date`.'),
+  'without-request-ids': frame('Answers have no `x-request-id`.'),
+  'without-query-notes': frame('Answers have no `query-notes`.'),
+  'without-retry-after': frame('A 429 or a 503 has no `Retry-After`.'),
+  'without-error-bodies': frame('Errors have no body.'),
+  'without-compression': frame('Answers are not compressed.'),
+  'without-explanations': frame('The route that explains a score is not there.'),
+} as const
 
 export type FaultName = keyof typeof faultCatalogue
 
@@ -152,22 +92,6 @@ export const plainFaults = [
   'without-error-bodies',
   'without-compression',
   'without-explanations',
-] as const satisfies readonly FaultName[]
-
-/** The kinds of change that come with a release of an upstream. */
-export const driftFaults = [
-  'drift-new-field',
-  'drift-new-type',
-  'drift-renamed-field',
-  'drift-unit',
-  'drift-number-as-text',
-  'drift-enum-case',
-  'drift-null',
-  'drift-precision',
-  'drift-order',
-  'duplicates',
-  'drift-pages',
-  'drift-error-shape',
 ] as const satisfies readonly FaultName[]
 
 export const faultNames = Object.keys(faultCatalogue) as FaultName[] // the keys of a literal are its names
