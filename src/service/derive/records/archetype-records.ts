@@ -109,9 +109,6 @@ function archetypeDraft(
     kind: 'archetype',
     profileId: derivation.profileId,
     idParts: [archetype.name, unit],
-    name: archetype.name,
-    category: null,
-    periodicity,
     derivationUnit: unit,
     span,
     body: {

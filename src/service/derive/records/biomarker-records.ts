@@ -68,9 +68,6 @@ function biomarkerDraft(
     kind: 'biomarker',
     profileId: derivation.profileId,
     idParts: [type, derivationUnit, periodicity],
-    name: type,
-    category,
-    periodicity,
     derivationUnit,
     span,
     body: {

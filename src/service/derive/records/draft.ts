@@ -37,17 +37,24 @@ export function recordId(profileId: string, parts: readonly string[]): string {
   return namedUuid(namespace, [profileId, ...parts])
 }
 
-type DraftInput = Omit<Draft, 'id' | 'startMs' | 'endMs'> & {
+type DraftInput = Pick<Draft, 'kind' | 'derivationUnit'> & {
   readonly profileId: string
   readonly span: Span
   /** The parts that distinguish this record from all others of its kind and profile. */
   readonly idParts: readonly string[]
+  readonly body: Draft['body'] & {
+    readonly name?: string
+    readonly type?: string
+    readonly category?: string
+    readonly periodicity?: string
+  }
 }
 
-/** A draft with its id, which is also the first member of its body. */
+/** A draft with its id, which is also the first member of its body. A body without a name is called by its type. */
 export function draftOf({ profileId, idParts, span, body, ...rest }: DraftInput): Draft {
   const id = recordId(profileId, [rest.kind, ...idParts])
-  return { ...rest, id, startMs: span.startMs, endMs: span.endMs, body: { id, ...body } }
+  const { type = '', name = type, category = null, periodicity = null } = body
+  return { ...rest, id, name, category, periodicity, startMs: span.startMs, endMs: span.endMs, body: { id, ...body } }
 }
 
 export const dayUnit = (day: number) => `day ${dayText(day)}`

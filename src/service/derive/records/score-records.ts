@@ -19,9 +19,6 @@ export function dayScoreDrafts(derivation: Derivation, day: number): Draft[] {
       kind: 'score',
       profileId: derivation.profileId,
       idParts: [score.type, dayUnit(day)],
-      name: score.type,
-      category: null,
-      periodicity: null,
       derivationUnit: dayUnit(day),
       span: { startMs, endMs: startMs },
       body: {

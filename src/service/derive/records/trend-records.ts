@@ -80,9 +80,6 @@ function trendDraft(derivation: Derivation, { subject, weeks, first, monday, off
     kind: 'trend',
     profileId: derivation.profileId,
     idParts: [category, name, weekUnit(monday)],
-    name,
-    category,
-    periodicity: 'weekly',
     derivationUnit: weekUnit(monday),
     span,
     body: {
