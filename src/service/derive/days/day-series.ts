@@ -2,6 +2,8 @@ import { midnightMs } from '../../../base/time/local-time.ts'
 import { lowerBound } from '../../../base/time/lower-bound.ts'
 import type { DayFacts, DayMeasure } from '../day/facts.ts'
 import type { Demographics } from '../model/demographics.ts'
+import { lookBacks } from '../model/model.ts'
+import { median, medianDeviation } from '../model/statistics.ts'
 
 /** The facts of many days, for the rules that look across days. */
 export type DaySeries = {
@@ -51,4 +53,15 @@ export function lastMeasure(
 /** The movement of the valid days. */
 export function validMovements(series: DaySeries, from: number, to: number) {
   return series.between(from, to).flatMap(({ movement }) => (movement?.valid ? [movement] : []))
+}
+
+/** The median and the spread of a person's own values on the sixty days before; null while too few are known. */
+export function personalBaseline(
+  series: DaySeries,
+  day: number,
+  numberOf: (facts: DayFacts) => number | null | undefined,
+): { middle: number; spread: number } | null {
+  const { days, valuesMin } = lookBacks.personal
+  const known = series.between(day - days, day - 1).flatMap((facts) => numberOf(facts) ?? [])
+  return known.length < valuesMin ? null : { middle: median(known), spread: 1.4826 * medianDeviation(known) }
 }

@@ -46,18 +46,3 @@ export function strainRatio(
   const habitual = weightedMean(loads, rules.chronic)
   return habitual > 0 ? weightedMean(loads, rules.acute) / habitual : null
 }
-
-/** The median and the spread of a person's own values on the sixty days before; null while too few are known. */
-export function personalBaseline(
-  series: DaySeries,
-  day: number,
-  { name, scale }: { name: string; scale: (value: number) => number },
-) {
-  const { days, valuesMin } = lookBacks.personal
-  const known = series.between(day - days, day - 1).flatMap(({ measures }) => {
-    const measure = measures[name]
-    return measure ? [scale(measure.value)] : []
-  })
-  if (known.length < valuesMin) return null
-  return { middle: median(known), spread: 1.4826 * medianDeviation(known) }
-}

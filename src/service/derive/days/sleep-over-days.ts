@@ -1,10 +1,10 @@
 import { weekday } from '../../../base/time/local-time.ts'
 import { MINUTE } from '../../../base/time/units.ts'
-import type { DayFacts, NightFacts } from '../day/facts.ts'
+import type { DayFacts } from '../day/facts.ts'
 import { ageOn, type Demographics } from '../model/demographics.ts'
 import { lookBacks, sleepNeed } from '../model/model.ts'
-import { clockDistance, clockMedian, clockMinutes, mean, median, medianDeviation, sum } from '../model/statistics.ts'
-import type { DaySeries } from './day-series.ts'
+import { clockDistance, clockMedian, clockMinutes, mean, sum } from '../model/statistics.ts'
+import { type DaySeries, personalBaseline } from './day-series.ts'
 
 function needByAge(demographics: Demographics, day: number) {
   const age = ageOn(demographics, day)
@@ -16,21 +16,9 @@ export function sleepNeedOf(demographics: Demographics, day: number): number {
   return needByAge(demographics, day).minutes
 }
 
-/** The middle and the spread of a person's own nights before a day; null while too few are known. */
-export function nightBaseline(
-  series: DaySeries,
-  day: number,
-  minutesOf: (night: NightFacts) => number | null,
-): { middle: number; spread: number } | null {
-  const { days, valuesMin } = lookBacks.personal
-  const known = series.between(day - days, day - 1).flatMap(({ night }) => (night ? (minutesOf(night) ?? []) : []))
-  if (known.length < valuesMin) return null
-  return { middle: median(known), spread: 1.4826 * medianDeviation(known) }
-}
-
 /** The person's own usual sleep, within what may be right for the age; null while too few nights are known. */
 export function ownSleepNeed(series: DaySeries, day: number): number | null {
-  const baseline = nightBaseline(series, day, ({ duration }) => duration)
+  const baseline = personalBaseline(series, day, ({ night }) => night?.duration)
   const [least, most] = needByAge(series.demographics, day).range
   return baseline && Math.min(most, Math.max(least, baseline.middle))
 }
