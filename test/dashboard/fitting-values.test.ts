@@ -10,16 +10,16 @@ const schema = z.object({
 })
 
 test('the values that fit are described with type, choice and bounds, at the place of the fault', () => {
-  expect(fittingValues(schema, 'kind')).toEqual([{ name: 'kind', required: true, text: 'one of "a", "b"' }])
+  expect(fittingValues(schema, 'kind')).toEqual([{ name: 'kind', required: true, text: 'one of a, b' }])
   expect(fittingValues(schema, 'share')).toEqual([
-    { name: 'share', required: false, text: 'a number, at least 0, at most 1, or null' },
+    { name: 'share', required: false, text: 'number from 0 to 1 or null' },
   ])
   expect(fittingValues(schema, 'parts.3.name')).toEqual([
-    { name: 'name', required: true, text: 'text, of 1 letter or more, of up to 9 letters' },
+    { name: 'name', required: true, text: 'text of 1 to 9 characters' },
   ])
   expect(fittingValues(schema, 'parts.3')).toEqual([
-    { name: 'name', required: true, text: 'text, of 1 letter or more, of up to 9 letters' },
-    { name: 'at', required: true, text: 'a whole number' },
+    { name: 'name', required: true, text: 'text of 1 to 9 characters' },
+    { name: 'at', required: true, text: 'whole number' },
   ])
   expect(fittingValues(schema, '').map(({ name, required }) => [name, required])).toEqual([
     ['kind', true],
@@ -36,5 +36,5 @@ test('every stream describes its fitting values, and a date-time by an example i
     expect(fields.length).toBeGreaterThan(2)
     expect(fields.filter(({ text }) => text.length > 300)).toEqual([])
   }
-  expect(fittingValues(pulledStreams[0].schema, 'scoreDateTime')[0]?.text).toMatch(/^a date or date-time, such as 2026/)
+  expect(fittingValues(pulledStreams[0].schema, 'scoreDateTime')[0]?.text).toMatch(/^date-time, such as 2026/)
 })

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import { type Field, fieldsOf, noteOf, type Schema, shapeWords, typeWords } from '../../base/text/plain-types.ts'
 import type { ServiceRoute } from '../http/service-route.ts'
 import { callerWords, curlOf, type Example, recordedExamples } from './examples.ts'
 import type { OpenApi, OpenApiOperation } from './openapi.ts'
-import { type Field, fieldsOf, noteOf, type Schema, shapeWords, typeWords } from './plain-types.ts'
 import { type ReferenceEntry, type ReferenceSection, sectionsOf } from './sections.ts'
 
 /** The contents and the text of the reference, in HTML: operations by task, plain types, and an example of each. */

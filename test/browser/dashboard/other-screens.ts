@@ -99,7 +99,7 @@ test('a quarantined record is shown whole only with values on, never runs, and i
   await page.getByRole('checkbox', { name: 'Health values' }).check()
   await page.getByText('"type": "sleep"').waitFor()
   const fitting = page.getByRole('region', { name: /^What would fit/ })
-  await fitting.getByRole('row', { name: /^value a number or null "<script>/ }).waitFor()
+  await fitting.getByRole('row', { name: /^value number or null "<script>/ }).waitFor()
   expect(await overflowOf(page)).toBe(0)
   expect(await findBarriers(page)).toEqual([])
   await page.getByRole('button', { name: /^Replay this one/ }).click()

@@ -65,9 +65,9 @@ export function typeWords(schema: Schema): string {
     case 'string':
       return stringWords(schema)
     case 'integer':
-      return withRange('whole number', schema.minimum, schema.maximum)
+      return withRange('whole number', schema)
     case 'number':
-      return withRange('number', schema.minimum, schema.maximum)
+      return withRange('number', schema)
     case 'boolean':
       return 'true or false'
     case 'null':
@@ -81,9 +81,13 @@ export function typeWords(schema: Schema): string {
 
 function stringWords({ format, description = '', minLength = 0, maxLength, pattern = '' }: Schema): string {
   if (format === 'uuid') return 'UUID'
-  if (format === 'date-time' || description.startsWith('ISO 8601 date-time')) return 'date-time'
+  if (format === 'date-time' || description.startsWith('ISO 8601 date-time') || pattern.includes('[Tt]'))
+    return 'date-time'
+  if (format === 'date' || pattern.startsWith('^\\d{4}-')) return 'date'
   if (pattern.startsWith('^[0-9]') || pattern.startsWith('^\\d')) return 'whole number'
-  if (maxLength === undefined) return 'text'
+  const letters = /^\^\[A-Za-z\]\{(\d+)\}\$$/.exec(pattern)?.[1]
+  if (letters !== undefined) return `text of ${letters} letters`
+  if (maxLength === undefined) return minLength > 0 ? 'text that is not empty' : 'text'
   return minLength > 0 ? `text of ${minLength} to ${maxLength} characters` : `text, up to ${maxLength} characters`
 }
 
@@ -97,7 +101,7 @@ function itemWords(items: Schema | undefined): string {
   if (items.properties) return 'objects'
   const words = typeWords(items)
   if (words.startsWith('text')) return 'texts'
-  return /^(whole number|number|UUID|date-time)$/.test(words) ? `${words}s` : words
+  return /^(whole number|number|UUID|date|date-time)$/.test(words) ? `${words}s` : words
 }
 
 function objectWords({ properties, additionalProperties }: Schema): string {
@@ -106,10 +110,13 @@ function objectWords({ properties, additionalProperties }: Schema): string {
   return `object of names and ${typeWords(additionalProperties)}`
 }
 
-function withRange(kind: string, minimum: number | undefined, maximum: number | undefined): string {
-  if (minimum !== undefined && maximum !== undefined) return `${kind} from ${minimum} to ${maximum}`
-  if (minimum !== undefined) return `${kind}, at least ${minimum}`
-  return maximum === undefined ? kind : `${kind}, at most ${maximum}`
+/** The bounds that zod gives every integer say nothing. */
+const isBound = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
+
+function withRange(kind: string, { minimum, maximum }: Schema): string {
+  if (isBound(minimum) && isBound(maximum)) return `${kind} from ${minimum} to ${maximum}`
+  if (isBound(minimum)) return `${kind}, at least ${minimum}`
+  return isBound(maximum) ? `${kind}, at most ${maximum}` : kind
 }
 
 function joinOr(words: readonly string[]): string {

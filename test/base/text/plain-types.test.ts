@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest'
-import { fieldsOf, shapeWords, typeWords } from '../../src/service/reference/plain-types.ts'
+import { fieldsOf, shapeWords, typeWords } from '../../../src/base/text/plain-types.ts'
 
 test.for([
   [{ type: 'string', minLength: 1, maxLength: 200 }, 'text of 1 to 200 characters'],
   [{ type: 'string', maxLength: 40, description: 'ISO 8601 date-time; from 1900 to 2199' }, 'date-time'],
   [{ type: 'string', pattern: '^\\d{1,9}$' }, 'whole number'],
+  [{ type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' }, 'date'],
+  [{ type: 'string', pattern: '^[A-Za-z]{2}$' }, 'text of 2 letters'],
+  [{ type: 'string', minLength: 1 }, 'text that is not empty'],
   [{ anyOf: [{ type: 'string', format: 'uuid', pattern: 'x' }, { type: 'null' }] }, 'UUID or null'],
   [{ type: ['integer', 'null'] }, 'whole number or null'],
   [{ type: 'number', minimum: 0, maximum: 1 }, 'number from 0 to 1'],
