@@ -31,7 +31,7 @@ function noMainSleep(asleep: DayFacts['asleep']): Missing {
 export function missingReason(name: FactorName, { facts, isOver }: MissingDay): Missing {
   if (!facts) return noLogs(name)
   if (vitalFactorNames.includes(name)) return without(vitalMissing(name, facts))
-  if (isOfNight(name)) return facts.night ? without(nightMissing(name)) : noMainSleep(facts.asleep)
+  if (isOfNight(name)) return facts.night ? without(nightReasons[name] ?? irregular) : noMainSleep(facts.asleep)
   if (!facts.movement) return without('no movement was recorded')
   if (!isOver) return without('the day is not over yet')
   return movementMissing(name, facts.movement)
@@ -59,38 +59,35 @@ function isStrain(name: FactorName): boolean {
 function movementMissing(name: FactorName, movement: MovementFacts): Missing {
   if (!movement.valid) return notValid(movement.wear)
   const { coveredMinutesMin } = wearRules
-  const reason = movementReason(name)
+  const reason = movementReasons[name]
   if (reason !== undefined) return without(reason)
   if (movement.covered >= coveredMinutesMin) return without('no steps by the hour were recorded')
   return lackOf('less than ten hours of the day are recorded', 'recorded', movement.covered, coveredMinutesMin)
 }
 
-/** Undefined: the factor needs only hours of the day that are recorded. */
-function movementReason(name: FactorName): string | undefined {
-  const { pattern, intensity } = lookBacks
-  if (name === 'steps') return 'no steps were recorded'
-  if (name === 'floors_climbed') return 'no floors were recorded'
-  if (name === 'active_calories') return 'no active energy was recorded'
-  if (name === 'activity_regularity')
-    return `there are fewer than ${pattern.daysMin} valid days in ${pattern.days} with steps by the hour`
-  if (name === 'intense_activity_duration') {
-    return `there are fewer than ${intensity.daysMin} days in ${intensity.days} with steps by the minute, or with active minutes`
-  }
-  return undefined
+const { pattern, intensity, regularity, debt, circadian, strain } = lookBacks
+const stageMissing = 'the source of the night does not record that stage of sleep'
+
+/** The lack of a valid day of movement. The other factors need only hours of the day that are recorded. */
+const movementReasons: Partial<Record<FactorName, string>> = {
+  steps: 'no steps were recorded',
+  floors_climbed: 'no floors were recorded',
+  active_calories: 'no active energy was recorded',
+  activity_regularity: `there are fewer than ${pattern.daysMin} valid days in ${pattern.days} with steps by the hour`,
+  intense_activity_duration: `there are fewer than ${intensity.daysMin} days in ${intensity.days} with steps by the minute, or with active minutes`,
 }
 
-function nightMissing(name: FactorName): string {
-  const { regularity, debt, circadian, strain } = lookBacks
-  if (name === 'physical_recovery' || name === 'mental_recovery')
-    return 'the source of the night does not record that stage of sleep'
-  if (name === 'sleep_continuity') return 'the source of the night does not record being awake'
-  if (name === 'sleep_debt') return `there are fewer than ${debt.nightsMin} nights in ${debt.days}`
-  if (name === 'circadian_alignment') return `there are fewer than ${circadian.nightsMin} nights in ${circadian.days}`
-  if (name === 'exercise_strain_capacity')
-    return `there is no exercise session in the ${strain.days} days before, or there are fewer than ${strain.daysMin} valid days`
-  if (isStrain(name)) return `there are fewer than ${strain.daysMin} valid days in the ${strain.days} before`
-  return `there are fewer than ${regularity.nightsMin} nights in ${regularity.days}, or too few of them in a row`
+/** The lack of a day with a night. */
+const nightReasons: Partial<Record<FactorName, string>> = {
+  physical_recovery: stageMissing,
+  mental_recovery: stageMissing,
+  sleep_continuity: 'the source of the night does not record being awake',
+  sleep_debt: `there are fewer than ${debt.nightsMin} nights in ${debt.days}`,
+  circadian_alignment: `there are fewer than ${circadian.nightsMin} nights in ${circadian.days}`,
+  exercise_strain_capacity: `there is no exercise session in the ${strain.days} days before, or there are fewer than ${strain.daysMin} valid days`,
+  walking_strain_capacity: `there are fewer than ${strain.daysMin} valid days in the ${strain.days} before`,
 }
+const irregular = `there are fewer than ${regularity.nightsMin} nights in ${regularity.days}, or too few of them in a row`
 
 function vitalMissing(name: FactorName, { measures }: DayFacts): string {
   if (name === 'resting_heart_rate') return 'no resting heart rate is known of that day'

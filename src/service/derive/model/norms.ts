@@ -1,5 +1,5 @@
 import type { Sex } from './demographics.ts'
-import { stepsBandsFrom, stepsNormId, stepsNorms, stepsPercentiles } from './norms-steps.ts'
+import { stepsBandsFrom, stepsNormId, stepsNorms, stepsNormsOfAdults, stepsPercentiles } from './norms-steps.ts'
 import { interpolate, normalShare, withoutEqualNeighbours } from './statistics.ts'
 
 /** A distribution to compare with: its median, and the share of it at or below a value. */
@@ -34,7 +34,7 @@ export const vo2MaxAges = [20, 79] as const
 const poundsPerKg = 2.20462
 
 /** The norm of steps for a sex and the band of an age. */
-export function stepsNorm(sex: Sex | 'Overall', age: number): Norm {
+export function stepsNorm(sex: Sex, age: number): Norm {
   const band = stepsBandsFrom.findLastIndex((from) => age >= from)
   const row: readonly number[] = stepsNorms[sex][Math.max(0, band)] ?? []
   const curve = row.flatMap((steps, index): [number, number][] => [[steps, (stepsPercentiles[index] ?? 0) / 100]])
@@ -44,7 +44,7 @@ export function stepsNorm(sex: Sex | 'Overall', age: number): Norm {
 
 /** The norm of steps for all adults: the mean of the decades from 20 to 69 of both sexes, percentile by percentile. */
 export function stepsNormOfAll(): Norm {
-  const rows: (readonly number[])[] = stepsNorms.Overall.slice(2, 7)
+  const rows: ReadonlyArray<readonly number[]> = stepsNormsOfAdults
   const curve = stepsPercentiles.map((percentile, index): [number, number] => {
     const total = rows.reduce((sum, row) => sum + (row[index] ?? 0), 0)
     return [total / rows.length, percentile / 100]
