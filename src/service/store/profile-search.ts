@@ -34,7 +34,7 @@ export function createProfileSearch(db: Queryable): ProfileSearch {
       const after = place?.afterExternalId ?? null
       const rows = offset < totalCount ? await readPage(db, { accountId, text, after, pageSize, offset }) : []
       const last = rows.at(-1)
-      if (last) places.set(keyOf(page + 1), { afterExternalId: last.external_id, totalCount })
+      if (last) places.set(keyOf(page + 1), { afterExternalId: last.externalId, totalCount })
       return { items: rows.map(profileAnswer), totalCount }
     },
   }

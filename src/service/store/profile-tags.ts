@@ -23,9 +23,6 @@ type TagRow = {
   additional_properties: Record<string, string> | null
 }
 
-const tagColumns = `t.id, t.type, t.name, t.category, t.value, t.source, t.start_at, t.end_at,
-  t.start_offset_minutes, t.end_offset_minutes, t.additional_properties`
-
 type IdentifiedTag = TagInput & { id: string }
 
 const uploadColumns = [
@@ -42,22 +39,23 @@ const uploadColumns = [
   ['additional_properties', 'jsonb', (tag) => tag.additionalProperties && JSON.stringify(tag.additionalProperties)],
 ] as const satisfies ReadonlyArray<UnnestColumn<IdentifiedTag>>
 
+const names = uploadColumns.map(([name]) => name)
+const tagColumns = names.map((name) => `t.${name}`).join(', ')
+const key = ['type', 'name', 'source', 'start_at']
+
 const storeTagsSql = `
 with input as (
-  select * from unnest(${unnestParameters(uploadColumns, 3)}) with ordinality
-    as i(${uploadColumns.map(([name]) => name).join(', ')}, ordinal)
+  select * from unnest(${unnestParameters(uploadColumns, 3)}) with ordinality as i(${names.join(', ')}, ordinal)
 ), written as (
-  insert into service.tags as t (profile_id, received_at, id, type, name, category, value, source, start_at, end_at,
-    start_offset_minutes, end_offset_minutes, additional_properties)
-  select $1::uuid, $2::timestamptz, id, type, name, category, value, source, start_at, end_at,
-    start_offset_minutes, end_offset_minutes, additional_properties from input order by ordinal
-  on conflict (profile_id, type, name, source, start_at) do update set received_at = excluded.received_at,
-    category = excluded.category, value = excluded.value, end_at = excluded.end_at,
-    start_offset_minutes = excluded.start_offset_minutes, end_offset_minutes = excluded.end_offset_minutes,
-    additional_properties = excluded.additional_properties
+  insert into service.tags as t (profile_id, received_at, ${names.join(', ')})
+  select $1::uuid, $2::timestamptz, ${names.join(', ')} from input order by ordinal
+  on conflict (profile_id, ${key.join(', ')}) do update set ${['received_at', ...names]
+    .filter((name) => name !== 'id' && !key.includes(name))
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')}
   returning ${tagColumns}
 )
-select ${tagColumns} from input i join written t using (type, name, source, start_at) order by i.ordinal`
+select ${tagColumns} from input i join written t using (${key.join(', ')}) order by i.ordinal`
 
 /** Stores tags and returns them as stored, in the order sent; undefined when the profile is gone. */
 export async function storeTags(

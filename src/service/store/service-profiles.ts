@@ -64,25 +64,21 @@ export async function findProfileId(
   return rows[0]?.profile_id
 }
 
-export type ProfileRow = {
-  profile_id: string
-  account_id: string
-  external_id: string
-  is_sample: boolean
-  created_at: Date
-  data_last_received_at: Date | null
-  device: { sdkId?: string; sdkVersion?: string; deviceType?: string } | null
-  sources: Array<{ sourceName: string; deviceType: string }> | null
+export type ProfileRow = Omit<ProfileAnswer, 'createdAtUtc' | 'dataLastReceivedAtUtc'> & {
+  createdAtUtc: Date
+  dataLastReceivedAtUtc: Date | null
+  device: Pick<ProfileAnswer, 'sdkId' | 'sdkVersion' | 'deviceType'> | null
 }
 
 const sourcesShownMax = 100
 
-export const profileColumns = `p.profile_id, p.account_id, p.external_id, p.is_sample, p.created_at, p.data_last_received_at,
+export const profileColumns = `p.profile_id as "profileId", p.account_id as "accountId", p.external_id as "externalId",
+  p.created_at as "createdAtUtc", p.data_last_received_at as "dataLastReceivedAtUtc", p.is_sample as "isSampleProfile",
   (select d.fields from service.device_information d where d.profile_id = p.profile_id) as device,
-  (select jsonb_agg(jsonb_build_object('sourceName', s.source_name, 'deviceType', s.device_type)
-                    order by s.source_name, s.device_type)
+  (select coalesce(jsonb_agg(jsonb_build_object('sourceName', s.source_name, 'deviceType', s.device_type)
+                             order by s.source_name, s.device_type), '[]')
    from (select source_name, device_type from service.data_sources where profile_id = p.profile_id
-         order by source_name, device_type limit ${sourcesShownMax}) s) as sources`
+         order by source_name, device_type limit ${sourcesShownMax}) s) as "dataSources"`
 
 export async function findProfile(
   db: Queryable,
@@ -136,18 +132,14 @@ async function deleteLogs(tx: Queryable, profileIds: readonly string[]): Promise
   }
 }
 
-export function profileAnswer(row: ProfileRow): ProfileAnswer {
-  const { sdkId, sdkVersion, deviceType } = row.device ?? {}
+export function profileAnswer({ device, createdAtUtc, dataLastReceivedAtUtc, ...row }: ProfileRow): ProfileAnswer {
+  const { sdkId, sdkVersion, deviceType } = device ?? {}
   return {
-    profileId: row.profile_id,
-    accountId: row.account_id,
-    externalId: row.external_id,
+    ...row,
     ...(sdkId === undefined ? {} : { sdkId }),
     ...(sdkVersion === undefined ? {} : { sdkVersion }),
     ...(deviceType === undefined ? {} : { deviceType }),
-    createdAtUtc: row.created_at.toISOString(),
-    dataLastReceivedAtUtc: row.data_last_received_at?.toISOString() ?? null,
-    isSampleProfile: row.is_sample,
-    dataSources: row.sources ?? [],
+    createdAtUtc: createdAtUtc.toISOString(),
+    dataLastReceivedAtUtc: dataLastReceivedAtUtc?.toISOString() ?? null,
   }
 }

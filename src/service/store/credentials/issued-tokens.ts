@@ -15,14 +15,10 @@ export type TokenOwner = {
   readonly keyId: string | undefined
 }
 
-type TokenRow = {
-  token_hash: Buffer
-  kind: 'account' | 'profile'
-  account_id: string
-  profile_id: string | null
-  read_only: boolean
-  expires_at: Date
-  key_id: string | null
+type TokenRow = Omit<TokenOwner, 'profileId' | 'keyId'> & {
+  readonly hash: Buffer
+  readonly profileId: string | null
+  readonly keyId: string | null
 }
 
 export async function issueAccountToken(
@@ -107,21 +103,16 @@ export async function issueProfileToken(db: Queryable, grant: ProfileTokenGrant)
 export async function findTokenOwner(db: Queryable, secret: string): Promise<TokenOwner | undefined> {
   const { rows } = await db.query<TokenRow>({
     name: 'find-token',
-    text: `select t.token_hash, t.kind, t.account_id, t.profile_id, t.read_only, t.expires_at, t.key_id
+    text: `select t.token_hash as hash, t.kind, t.account_id as "accountId", t.profile_id as "profileId", t.read_only as "readOnly",
+             (extract(epoch from t.expires_at) * 1000)::float8 as "expiresAtMs", t.key_id as "keyId"
            from service.tokens t left join service.api_keys k on k.public_id = t.key_id
            where t.token_hash = $1 and t.revoked_at is null and k.revoked_at is null`,
     values: [hashSecret(secret)],
   })
-  const row = rows[0]
-  if (!row || !matchesHash(secret, row.token_hash)) return undefined
-  return {
-    kind: row.kind,
-    accountId: row.account_id,
-    profileId: row.profile_id ?? undefined,
-    readOnly: row.read_only,
-    expiresAtMs: row.expires_at.getTime(),
-    keyId: row.key_id ?? undefined,
-  }
+  const [row] = rows
+  if (!row || !matchesHash(secret, row.hash)) return undefined
+  const { hash, profileId, keyId, ...owner } = row
+  return { ...owner, profileId: profileId ?? undefined, keyId: keyId ?? undefined }
 }
 
 type RefreshRow = {
