@@ -30,15 +30,11 @@ export function fitbitFiles(timed: readonly TimedLog[]): ZipPart[] {
   const jsonFiles = Object.entries(listsOf(timed)).map(([name, list]) =>
     jsonPart(`${FOLDER}/Global Export Data/${name}-${first}.json`, list),
   )
-  const tableFiles = Object.entries(tablesOf(timed)).map(([name, lines]) => ({
-    name: `${FOLDER}/${name} - ${first}.csv`,
-    data: Buffer.from(`${lines.join('\n')}\n`),
-  }))
-  const newerFiles = Object.entries(newerTablesOf(timed)).map(([name, data]) => ({
-    name: `${FOLDER}/${name}_${first}.csv`,
+  const tableFiles = Object.entries(tablesOf(timed)).map(([name, data]) => ({
+    name: `${FOLDER}/${name}${first}.csv`,
     data,
   }))
-  return [...jsonFiles, ...tableFiles, ...newerFiles]
+  return [...jsonFiles, ...tableFiles]
 }
 
 const exercises: Readonly<Record<string, string>> = {
@@ -52,60 +48,6 @@ const exercises: Readonly<Record<string, string>> = {
 const utcText = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 19)}Z`
 const offsetOf = (timed: TimedLog): string => offsetText(timed.startMs, timed).slice(-6)
 
-/** The tables since 2025: nights and stages once more, in UTC with an offset, and the steps of workouts by the second. */
-function newerTablesOf(timed: readonly TimedLog[]) {
-  const nights = nightsOf(timed)
-  const sessions = ofType(timed, /^exercise_session_/)
-  return {
-    'Health Fitness Data_GoogleData/UserSleeps': tableText(
-      [
-        'sleep_id',
-        'sleep_type',
-        'minutes_asleep',
-        'start_utc_offset',
-        'sleep_start',
-        'end_utc_offset',
-        'sleep_end',
-        'data_source',
-      ],
-      nights.map(({ night, stages }, index) => [
-        ...[9000 + index, 'STAGES', Math.round(stages.reduce((sum, sample) => sum + minutesOf(sample), 0))],
-        ...[offsetOf(night), utcText(night.startMs), offsetOf(night), utcText(night.endMs), 'DERIVED'],
-      ]),
-    ),
-    'Health Fitness Data_GoogleData/UserSleepStages': tableText(
-      [
-        'sleep_id',
-        'sleep_stage_id',
-        'sleep_stage_type',
-        'start_utc_offset',
-        'sleep_stage_start',
-        'end_utc_offset',
-        'sleep_stage_end',
-      ],
-      nights.flatMap(({ night, stages }, index) =>
-        stages.map((sample, at) => [
-          ...[9000 + index, at, levels[sample.log.dataType]?.toUpperCase()],
-          ...[offsetOf(night), utcText(sample.startMs), offsetOf(night), utcText(sample.endMs)],
-        ]),
-      ),
-    ),
-    'Health Fitness Data_GoogleData/UserExercises': tableText(
-      ['exercise_id', 'exercise_start', 'exercise_end', 'utc_offset', 'activity_name', 'log_type'],
-      sessions.map((sample, index) => [
-        ...[7000 + index, utcText(sample.startMs), utcText(sample.endMs), offsetOf(sample)],
-        ...[exercises[sample.log.dataType] ?? 'Sport', 'AUTO_DETECTED'],
-      ]),
-    ),
-    'Physical Activity_GoogleData/live_pace': tableText(
-      ['timestamp', 'steps', 'distance millimeters', 'altitude gain millimeters', 'data source'],
-      sessions.flatMap(({ startMs }) =>
-        Array.from({ length: 60 }, (_, second) => [utcText(startMs + second * SECOND), 2, 1500, 0, 'Charge 6']),
-      ),
-    ),
-  }
-}
-
 const listsOf = (timed: readonly TimedLog[]) => ({
   steps: ofType(timed, 'steps')
     .flatMap(stepMinutes)
@@ -118,20 +60,65 @@ const listsOf = (timed: readonly TimedLog[]) => ({
   sleep: ofType(timed, 'sleep_stage_in_bed').map((night, index) => sleepOf(night, timed, index)),
 })
 
-const tablesOf = (timed: readonly TimedLog[]) => ({
-  'Heart Rate Variability/Heart Rate Variability Details': [
-    'timestamp,rmssd,coverage,low_frequency,high_frequency',
-    ...ofType(timed, 'heart_rate_variability_rmssd').map(
-      (sample) => `${wallText(sample.startMs, sample).slice(0, 19)},${sample.log.value},0.9,1,1`,
+/** Since 2025 there are nights and stages once more, in UTC with an offset, and the steps of workouts by the second. */
+function tablesOf(timed: readonly TimedLog[]) {
+  const nights = nightsOf(timed)
+  const sessions = ofType(timed, /^exercise_session_/)
+  return {
+    'Heart Rate Variability/Heart Rate Variability Details - ': tableText(
+      ['timestamp', 'rmssd', 'coverage', 'low_frequency', 'high_frequency'],
+      ofType(timed, 'heart_rate_variability_rmssd').map((sample) => [
+        wallText(sample.startMs, sample).slice(0, 19),
+        sample.log.value,
+        0.9,
+        1,
+        1,
+      ]),
     ),
-  ],
-  'Oxygen Saturation (SpO2)/Minute SpO2': [
-    'timestamp,value',
-    ...ofType(timed, 'oxygen_saturation').map(
-      ({ startMs, log }) => `${new Date(startMs).toISOString().slice(0, 19)}Z,${Number((log.value * 100).toFixed(1))}`,
+    'Oxygen Saturation (SpO2)/Minute SpO2 - ': tableText(
+      ['timestamp', 'value'],
+      ofType(timed, 'oxygen_saturation').map(({ startMs, log }) => [
+        utcText(startMs),
+        Number((log.value * 100).toFixed(1)),
+      ]),
     ),
-  ],
-})
+    'Health Fitness Data_GoogleData/UserSleeps_': tableText(
+      [
+        ...['sleep_id', 'sleep_type', 'minutes_asleep'],
+        ...['start_utc_offset', 'sleep_start', 'end_utc_offset', 'sleep_end', 'data_source'],
+      ],
+      nights.map(({ night, stages }, index) => [
+        ...[9000 + index, 'STAGES', Math.round(stages.reduce((sum, sample) => sum + minutesOf(sample), 0))],
+        ...[offsetOf(night), utcText(night.startMs), offsetOf(night), utcText(night.endMs), 'DERIVED'],
+      ]),
+    ),
+    'Health Fitness Data_GoogleData/UserSleepStages_': tableText(
+      [
+        ...['sleep_id', 'sleep_stage_id', 'sleep_stage_type'],
+        ...['start_utc_offset', 'sleep_stage_start', 'end_utc_offset', 'sleep_stage_end'],
+      ],
+      nights.flatMap(({ night, stages }, index) =>
+        stages.map((sample, at) => [
+          ...[9000 + index, at, levels[sample.log.dataType]?.toUpperCase()],
+          ...[offsetOf(night), utcText(sample.startMs), offsetOf(night), utcText(sample.endMs)],
+        ]),
+      ),
+    ),
+    'Health Fitness Data_GoogleData/UserExercises_': tableText(
+      ['exercise_id', 'exercise_start', 'exercise_end', 'utc_offset', 'activity_name', 'log_type'],
+      sessions.map((sample, index) => [
+        ...[7000 + index, utcText(sample.startMs), utcText(sample.endMs), offsetOf(sample)],
+        ...[exercises[sample.log.dataType] ?? 'Sport', 'AUTO_DETECTED'],
+      ]),
+    ),
+    'Physical Activity_GoogleData/live_pace_': tableText(
+      ['timestamp', 'steps', 'distance millimeters', 'altitude gain millimeters', 'data source'],
+      sessions.flatMap(({ startMs }) =>
+        Array.from({ length: 60 }, (_, second) => [utcText(startMs + second * SECOND), 2, 1500, 0, 'Charge 6']),
+      ),
+    ),
+  }
+}
 
 /** `01/31/24 08:00:05` */
 function shortDate(atMs: number): string {
