@@ -55,7 +55,7 @@ export function createRequestBodies(limiter: ConcurrencyLimiter, limits: BodyLim
         if (signal.aborted) body.leave?.()
         if (signal.aborted || !body.leave) throw unavailable('the caller has left')
       }
-      return parseRequestBody(bytes, { isRequired: config.bodyRequired !== false })
+      return bytes.length === 0 && config.bodyRequired === false ? undefined : parseBody(bytes)
     },
     work: async (request, run) => {
       const body = bodies.get(request)
@@ -110,7 +110,8 @@ function boundedDensity(unpacked: Readable): Readable {
   const bounded = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length
-      if (bytes > freeBytes && bytes > densityMax * packedBytes()) done(tooDense())
+      if (bytes > freeBytes && bytes > densityMax * packedBytes())
+        done(tooLarge(`is packed more than ${densityMax} times`))
       else done(null, chunk)
     },
   })
@@ -120,21 +121,11 @@ function boundedDensity(unpacked: Readable): Readable {
   return bounded
 }
 
-function tooDense(): RequestError {
-  const errors = [{ origin: '', errors: [`is packed more than ${densityMax} times`] }]
-  return new RequestError({ status: 413, location: 'body', errors })
-}
-
 const depthMax = 32
 /** Values in one body: a thousand logs with fifty properties each have 70,000. Each costs far more memory than its text. */
 const valuesMax = 100_000
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
-
-/** Parses the body of a request; undefined when it is empty and the operation needs none. */
-function parseRequestBody(bytes: Buffer, { isRequired }: { isRequired: boolean }): unknown {
-  return bytes.length === 0 && !isRequired ? undefined : parseBody(bytes)
-}
 
 /** Parses a JSON body; throws a 400 when it is not UTF-8, not JSON, or nested deeper than any shape of the interface. */
 function parseBody(bytes: Buffer): unknown {
