@@ -3,22 +3,6 @@ import { type OperationName, operations } from '../../../base/contract/operation
 import { UsageProblem } from '../../../base/errors.ts'
 import { type FaultName, faultCatalogue, faultNames, isFaultName, plainFaults } from './fault-catalogue.ts'
 
-/** An active fault: its rate, its operations, its profiles, and how many times it strikes at most. */
-export type FaultRule = {
-  name: FaultName
-  /** The share of requests, or for faults in records the share of records, that the fault strikes: 0 to 1. */
-  rate: number
-  /** Absent: all operations. */
-  operations?: OperationName[] | undefined
-  /** externalIds; absent: all profiles. */
-  profiles?: string[] | undefined
-  /** The local days of the records that a fault changes; absent: all days. */
-  days?: string[] | undefined
-  /** The number of strikes after which the rule ends; absent: never. */
-  timesMax?: number | undefined
-  settings?: Record<string, number> | undefined
-}
-
 /** Faults that strike single records. The other faults strike requests or whole answers. */
 export const singleRecordFaults: readonly FaultName[] = [
   'late',
@@ -35,10 +19,15 @@ const [firstName = 'latency', ...otherNames] = faultNames
 export const faultRuleSchema = z
   .object({
     name: z.enum([firstName, ...otherNames], { error: `must be one of ${faultNames.join(', ')}` }),
+    /** The share of requests, or for faults in records the share of records, that the fault strikes. */
     rate: z.number().min(0).max(1).default(1),
+    /** Absent: all operations. */
     operations: z.array(z.enum(operationNames, { error: `must be one of ${operationNames.join(', ')}` })).optional(),
+    /** externalIds; absent: all profiles. */
     profiles: z.array(z.string()).optional(),
+    /** The local days of the records that a fault changes; absent: all days. */
     days: z.array(z.iso.date()).optional(),
+    /** The number of strikes after which the rule ends; absent: never. */
     timesMax: z.int().min(1).optional(),
     settings: z.record(z.string(), z.number().min(0)).optional(),
   })
@@ -54,6 +43,9 @@ export const faultRuleSchema = z
       context.addIssue({ code: 'custom', path: ['settings', setting], message })
     }
   })
+
+/** An active fault. */
+export type FaultRule = z.infer<typeof faultRuleSchema>
 
 /** The value of a rule's setting: the rule's own value, or the default of the fault. */
 export function faultSetting(rule: FaultRule, setting: string): number {
