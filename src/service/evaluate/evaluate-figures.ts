@@ -38,8 +38,9 @@ export async function evaluateFigures(
     const profileId = ids.get(externalId)
     if (profileId === undefined) continue
     const days = figures.map(({ date }) => dayNumberFromText(date))
-    const [first, last] = [Math.min(...spanOf(days)), Math.max(...spanOf(days))]
-    const outcomes = await readOutcomes(db, { profileId, firstDay: dayText(first - 1), lastDay: dayText(last) })
+    const inOrder = days.toSorted((a, b) => a - b)
+    const [firstDay, lastDay] = [dayText((inOrder[0] ?? 0) - 1), dayText(inOrder.at(-1) ?? 0)]
+    const outcomes = await readOutcomes(db, { profileId, firstDay, lastDay })
     const values = new Map(
       outcomes.map(({ localDay, outcome }) => [dayNumberFromText(localDay), valuesOf(parseDayOutcome(outcome))]),
     )
@@ -51,14 +52,6 @@ export async function evaluateFigures(
     personsUnknown: byPerson.size - ids.size,
     references: pairs.references().map(([name, subjects]) => ({ name, values: evaluatedValues(subjects, random) })),
   }
-}
-
-/** The first and the last of some days, without spreading all of them into arguments. */
-function spanOf(days: readonly number[]): [number, number] {
-  return days.reduce<[number, number]>(
-    ([first, last], day) => [Math.min(first, day), Math.max(last, day)],
-    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
-  )
 }
 
 /** The numbers of a day that is over, by `kind name`. Biomarkers that are no numbers, such as clock times, are left out. */
