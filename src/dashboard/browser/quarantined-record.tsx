@@ -1,103 +1,18 @@
-import { replayedText } from '../../pipeline/ledger/retry.ts'
-import { changeQuery } from '../../web/browser/address.ts'
-import { act, type Json, useAnswer } from '../../web/browser/ask.ts'
+import { type Json, useAnswer } from '../../web/browser/ask.ts'
 import { nowMs } from '../../web/browser/live-state.ts'
-import { Action, Answered, Cell, Panel, Table, Text } from '../../web/browser/parts.tsx'
-import { shownAge, shownCount } from '../../web/browser/shown.ts'
-import type { QuarantineAnswer, QuarantinedAnswer } from '../routes/quarantine-routes.ts'
+import { Answered, Cell, Panel, Table, Text } from '../../web/browser/parts.tsx'
+import { shownAge } from '../../web/browser/shown.ts'
+import type { QuarantinedAnswer } from '../routes/quarantine-routes.ts'
+import { ChoiceActions } from './choice-actions.tsx'
 import { mayAct } from './dashboard-state.ts'
 import { PersonLink } from './links.tsx'
-
-type Previewed = Json<QuarantineAnswer>['records'][number]
-
-type ChoiceProps = {
-  /** The word after the verb on the buttons. */
-  readonly what: string
-  readonly about: string
-  readonly chosen: { all: true } | { cause: string } | { ids: readonly string[] }
-  /** How the commands name the choice. */
-  readonly option: string
-  readonly count: number
-  readonly preview?: readonly Previewed[]
-  readonly again: () => void
-}
-
-const PREVIEWED_MAX = 8
-
-/** Replay and discard of records. Both show first what they are about. */
-export function RecordActions({ what, about, chosen, option, count, preview = [], again }: ChoiceProps) {
-  const replay = async () => {
-    const replayed = await act<Parameters<typeof replayedText>[0]>('quarantine/replay', chosen)
-    return `${replayedText(replayed)} What still does not fit comes back.`
-  }
-  const discard = async () => {
-    const { discarded } = await act<{ discarded: number }>('quarantine/discard', chosen)
-    return `${shownCount(discarded, 'record')} discarded.`
-  }
-  const after = () => {
-    changeQuery({ id: '' }, { replace: true })
-    again()
-  }
-  return (
-    <span class="row">
-      <Action
-        label={`Replay ${what}`}
-        about={about}
-        command={`vitalsync quarantine replay ${option}`}
-        confirm={
-          <>
-            <p>
-              {shownCount(count, 'record')}: items are pushed again; records are stored where they fit now, and read
-              again where not.
-            </p>
-            <Preview records={preview} />
-          </>
-        }
-        run={replay}
-        after={after}
-      />
-      <Action
-        label={`Discard ${what}`}
-        about={about}
-        tone="danger"
-        command={`vitalsync quarantine discard ${option}`}
-        confirm={
-          <>
-            <p>
-              {shownCount(count, 'record')} will be forgotten: items are not pushed. A record that upstream sends again
-              comes back.
-            </p>
-            <Preview records={preview} />
-          </>
-        }
-        run={discard}
-        after={after}
-      />
-    </span>
-  )
-}
-
-const Preview = ({ records }: { records: readonly Previewed[] }) => (
-  <ul class="preview small">
-    {records.slice(0, PREVIEWED_MAX).map(({ id, name, stream }) => (
-      <li key={id}>
-        {id}: {stream} of <Text max={60}>{name}</Text>
-      </li>
-    ))}
-    {records.length > PREVIEWED_MAX && <li class="quiet">and {records.length - PREVIEWED_MAX} more</li>}
-  </ul>
-)
 
 const LINES_MAX = 400
 const LINE_LENGTH_MAX = 2000
 
 /** One record whole, beside its place, its reason and the values that would fit there. */
-export function WholeRecord({ id, again }: { id: string; again: () => void }) {
-  const { answer, again: askAgain } = useAnswer<QuarantinedAnswer>('quarantine/record', { id })
-  const after = () => {
-    askAgain()
-    again()
-  }
+export function WholeRecord({ id, after }: { id: string; after: () => void }) {
+  const { answer } = useAnswer<QuarantinedAnswer>('quarantine/record', { id })
   return (
     <Panel title={`Record ${id}`}>
       <Answered answer={answer}>
@@ -117,7 +32,15 @@ export function WholeRecord({ id, again }: { id: string; again: () => void }) {
               <Fault record={record} />
               <Fitting record={record} />
               {mayAct.value && (
-                <RecordActions what="this one" about={id} chosen={{ ids: [id] }} option={id} count={1} again={after} />
+                <ChoiceActions
+                  of="quarantine"
+                  what="this one"
+                  about={id}
+                  choice={{ ids: [id] }}
+                  option={id}
+                  count={1}
+                  after={after}
+                />
               )}
             </div>
           </div>

@@ -1,12 +1,12 @@
-import type { ComponentChildren } from 'preact'
 import { shellWord } from '../../../base/text/readable.ts'
-import { adviceFor, discardedFailures, dueNow, onlyAfterRetry, retriedText } from '../../../pipeline/ledger/retry.ts'
+import { adviceFor, onlyAfterRetry } from '../../../pipeline/ledger/retry.ts'
 import { address } from '../../../web/browser/address.ts'
-import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
+import { type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
-import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
+import { Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { FailureGroupsAnswer, FailuresAnswer } from '../../routes/failure-routes.ts'
+import { ChoiceActions, Preview } from '../choice-actions.tsx'
 import { followedCounts, mayAct } from '../dashboard-state.ts'
 import { CausePageLinks, causesQuery, PageLinks, PersonLink, pageOfCauses } from '../links.tsx'
 import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
@@ -81,73 +81,17 @@ function Groups({ page, again }: { page: Json<FailureGroupsAnswer>; again: () =>
 const nextTryWords = ({ nextTryAt }: { nextTryAt: string | null }): string =>
   nextTryAt ? shownAge(nextTryAt, nowMs.value) : onlyAfterRetry
 
-type ChoiceProps = {
-  readonly choice: { readonly cause: string } | { readonly ids: readonly string[] }
-  readonly count: number
-  /** Distinguishes the buttons. */
-  readonly about: string
-  /** How the commands name the choice. */
-  readonly option: string
-  /** The windows and jobs that are asked for again. */
-  readonly preview: ComponentChildren
-  readonly again: () => void
-}
-
-/** Retry and discard of a cause, or of some failures. Both show first what they are about. */
-function ChoiceActions({ choice, count, about, option, preview, again }: ChoiceProps) {
-  const retry = async () =>
-    retriedText(await act<Parameters<typeof retriedText>[0]>('failures/retry', choice)) || 'Nothing of it is left.'
-  const discard = async () => {
-    const { discarded } = await act<{ discarded: number }>('failures/discard', choice)
-    return `${shownCount(discarded, 'failure')} discarded.`
-  }
-  return (
-    <span class="row">
-      <Action
-        label="Retry"
-        about={about}
-        command={`vitalsync failures retry ${option}`}
-        confirm={
-          <>
-            <p>
-              {shownCount(count, 'failure')} will be {dueNow}.
-            </p>
-            {preview}
-          </>
-        }
-        run={retry}
-        after={again}
-      />
-      <Action
-        label="Discard"
-        about={about}
-        tone="danger"
-        command={`vitalsync failures discard ${option}`}
-        confirm={
-          <>
-            <p>
-              {shownCount(count, 'failure')} will be forgotten; {discardedFailures}.
-            </p>
-            {preview}
-          </>
-        }
-        run={discard}
-        after={again}
-      />
-    </span>
-  )
-}
-
 function GroupActions({ group, again }: { group: Json<FailureGroupsAnswer>['groups'][number]; again: () => void }) {
   const { cause, reason, count } = group
   return (
     <ChoiceActions
-      choice={{ cause }}
-      count={count}
+      of="failures"
       about={shownText(reason, 60)}
+      choice={{ cause }}
       option={`--cause ${cause}`}
+      count={count}
       preview={<PreviewOfCause cause={cause} count={count} />}
-      again={again}
+      after={again}
     />
   )
 }
@@ -156,27 +100,21 @@ function PreviewOfCause({ cause, count }: { cause: string; count: number }) {
   const { answer, again } = useAnswer<FailuresAnswer>('failures', { cause })
   return (
     <Answered answer={answer} again={again}>
-      {({ failures }) => <Preview failures={failures} count={count} />}
+      {({ failures }) => <FailuresPreview failures={failures} count={count} />}
     </Answered>
   )
 }
 
-const PREVIEWED_MAX = 8
-
 /** The windows and jobs that a retry asks for. */
-function Preview({ failures, count }: { failures: readonly Failure[]; count: number }) {
-  const shown = failures.slice(0, PREVIEWED_MAX)
-  return (
-    <ul class="preview small">
-      {shown.map((failure) => (
-        <li key={failure.id}>
-          <Text max={60}>{failure.name}</Text>: {failure.subject}, {askedWords(failure)}
-        </li>
-      ))}
-      {count > shown.length && <li class="quiet">and {shownNumber(count - shown.length)} more</li>}
-    </ul>
-  )
-}
+const FailuresPreview = ({ failures, count }: { failures: readonly Failure[]; count: number }) => (
+  <Preview count={count}>
+    {failures.map((failure) => (
+      <li key={failure.id}>
+        <Text max={60}>{failure.name}</Text>: {failure.subject}, {askedWords(failure)}
+      </li>
+    ))}
+  </Preview>
+)
 
 function askedWords({ startAt, endAt, backfill }: Failure): string {
   const span = startAt && endAt ? `${shownInstant(startAt)} to ${shownInstant(endAt)}` : 'all that is due'
@@ -208,12 +146,13 @@ function FailuresOf({ cause, count = 0, again: againAll }: FailuresOfProps) {
           {mayAct.value && ids.length > 0 && <SelectAll selection={selection} ids={ids} />}
           {mayAct.value && chosen.length > 0 && (
             <ChoiceActions
-              choice={{ ids: selection.ids }}
-              count={chosen.length}
+              of="failures"
               about={`${chosen.length} selected`}
+              choice={{ ids: selection.ids }}
               option={selection.ids.map(shellWord).join(' ')}
-              preview={<Preview failures={chosen} count={chosen.length} />}
-              again={after}
+              count={chosen.length}
+              preview={<FailuresPreview failures={chosen} count={chosen.length} />}
+              after={after}
             />
           )}
         </span>

@@ -226,36 +226,24 @@ function StreamRow({ stream }: { stream: NonNullable<LiveNow['streams']>['value'
 }
 
 function Engines({ now }: WithNow) {
-  const waiting = now.counts?.value.outbox ?? []
-  const quarantined = now.counts?.value.quarantine ?? []
+  const { outbox: waiting, quarantine: quarantined } = now.counts?.value ?? {}
   return (
     <div class="grid">
       <Panel title="Waiting to be pushed">
-        {now.counts === null ? (
-          <Counting />
-        ) : waiting.length === 0 ? (
-          <p class="quiet">Nothing waits.</p>
-        ) : (
-          waiting.map((count) => (
-            <p key={count.stream}>
-              {shownNumber(count.waiting)} {count.stream}{' '}
-              <span class="quiet">since {shownAge(count.oldestAt, nowMs.value)}</span>
-            </p>
-          ))
-        )}
+        {waiting?.map(({ stream, waiting: count, oldestAt }) => (
+          <p key={stream}>
+            {shownNumber(count)} {stream} <span class="quiet">since {shownAge(oldestAt, nowMs.value)}</span>
+          </p>
+        )) ?? <Counting />}
+        {waiting?.length === 0 && <p class="quiet">Nothing waits.</p>}
       </Panel>
       <Panel title="Quarantine" aside={<Link to="/quarantine">Open</Link>}>
-        {now.counts === null ? (
-          <Counting />
-        ) : quarantined.length === 0 ? (
-          <p class="quiet">It is empty.</p>
-        ) : (
-          quarantined.map((count) => (
-            <p key={count.direction + count.stream}>
-              {shownNumber(count.count)} {count.stream} <span class="quiet">({count.direction})</span>
-            </p>
-          ))
-        )}
+        {quarantined?.map(({ direction, stream, count }) => (
+          <p key={direction + stream}>
+            {shownNumber(count)} {stream} <span class="quiet">({direction})</span>
+          </p>
+        )) ?? <Counting />}
+        {quarantined?.length === 0 && <p class="quiet">It is empty.</p>}
       </Panel>
       <Panel title="Engines">
         <dl class="facts">

@@ -1,12 +1,13 @@
-import { address } from '../../../web/browser/address.ts'
+import { address, changeQuery } from '../../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { QuarantineAnswer, QuarantineGroupsAnswer } from '../../routes/quarantine-routes.ts'
+import { ChoiceActions, Preview } from '../choice-actions.tsx'
 import { followedCounts, mayAct } from '../dashboard-state.ts'
 import { CausePageLinks, causesQuery, PageLinks, PersonLink, pageOfCauses } from '../links.tsx'
-import { RecordActions, WholeRecord } from '../quarantined-record.tsx'
+import { WholeRecord } from '../quarantined-record.tsx'
 import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
 
 type Group = Json<QuarantineGroupsAnswer>['groups'][number]
@@ -16,10 +17,14 @@ export function QuarantineScreen() {
   const { query } = address.value
   const { answer, again } = useAnswer<QuarantineGroupsAnswer>('quarantine-groups', causesQuery(query), followedCounts())
   const [id, cause] = [query.get('id'), query.get('cause')]
+  const after = () => {
+    changeQuery({ id: '' }, { replace: true })
+    again()
+  }
   return (
     <>
       <h1 class="head">Quarantine</h1>
-      {id && <WholeRecord id={id} again={again} />}
+      {id && <WholeRecord id={id} after={after} />}
       <Answered answer={answer} again={again}>
         {(page) =>
           page.groups.length === 0 ? (
@@ -28,9 +33,9 @@ export function QuarantineScreen() {
             </Panel>
           ) : (
             <>
-              <Groups page={page} again={again} />
+              <Groups page={page} after={after} />
               {cause && (
-                <RecordsOf cause={cause} group={page.groups.find((group) => group.cause === cause)} again={again} />
+                <RecordsOf cause={cause} group={page.groups.find((group) => group.cause === cause)} after={after} />
               )}
             </>
           )
@@ -40,7 +45,7 @@ export function QuarantineScreen() {
   )
 }
 
-function Groups({ page, again }: { page: Json<QuarantineGroupsAnswer>; again: () => void }) {
+function Groups({ page, after }: { page: Json<QuarantineGroupsAnswer>; after: () => void }) {
   const { groups, total, nextBefore } = page
   return (
     <Panel
@@ -49,13 +54,14 @@ function Groups({ page, again }: { page: Json<QuarantineGroupsAnswer>; again: ()
         <span class="row small quiet">
           {shownCount(total, 'record')}
           {mayAct.value && (
-            <RecordActions
+            <ChoiceActions
+              of="quarantine"
               what="all"
               about={shownCount(total, 'record')}
-              chosen={{ all: true }}
+              choice={{ all: true }}
               option="--all"
               count={total}
-              again={again}
+              after={after}
             />
           )}
         </span>
@@ -87,13 +93,14 @@ function Groups({ page, again }: { page: Json<QuarantineGroupsAnswer>; again: ()
             </td>
             <td class="actions">
               {mayAct.value && (
-                <RecordActions
+                <ChoiceActions
+                  of="quarantine"
                   what="group"
                   about={shownText(group.reason, 60)}
-                  chosen={{ cause: group.cause }}
+                  choice={{ cause: group.cause }}
                   option={`--cause ${group.cause}`}
                   count={group.count}
-                  again={again}
+                  after={after}
                 />
               )}
             </td>
@@ -106,7 +113,7 @@ function Groups({ page, again }: { page: Json<QuarantineGroupsAnswer>; again: ()
 }
 
 /** A page of the records of one reason; the address holds where it begins. */
-function RecordsOf({ cause, group, again: againAll }: { cause: string; group: Group | undefined; again: () => void }) {
+function RecordsOf({ cause, group, after: afterAll }: { cause: string; group: Group | undefined; after: () => void }) {
   const before = address.value.query.get('before')
   const query = before === null ? { cause } : { cause, before }
   const { answer, again } = useAnswer<QuarantineAnswer>('quarantine', query, followedCounts())
@@ -115,7 +122,7 @@ function RecordsOf({ cause, group, again: againAll }: { cause: string; group: Gr
   const selection = useSelection(ids)
   const after = () => {
     again()
-    againAll()
+    afterAll()
   }
   return (
     <Panel
@@ -125,14 +132,15 @@ function RecordsOf({ cause, group, again: againAll }: { cause: string; group: Gr
           {group && `${ids.length} of ${shownNumber(group.count)}`}
           {mayAct.value && ids.length > 0 && <SelectAll selection={selection} ids={ids} />}
           {mayAct.value && selection.ids.length > 0 && (
-            <RecordActions
+            <ChoiceActions
+              of="quarantine"
               what="selected"
               about={`${selection.ids.length} selected`}
-              chosen={{ ids: selection.ids }}
+              choice={{ ids: selection.ids }}
               option={selection.ids.join(' ')}
               count={selection.ids.length}
-              preview={records.filter(({ id }) => selection.has(id))}
-              again={after}
+              preview={<RecordsPreview records={records.filter(({ id }) => selection.has(id))} />}
+              after={after}
             />
           )}
         </span>
@@ -166,3 +174,13 @@ function RecordsOf({ cause, group, again: againAll }: { cause: string; group: Gr
     </Panel>
   )
 }
+
+const RecordsPreview = ({ records }: { records: Json<QuarantineAnswer>['records'] }) => (
+  <Preview count={records.length}>
+    {records.map(({ id, name, stream }) => (
+      <li key={id}>
+        {id}: {stream} of <Text max={60}>{name}</Text>
+      </li>
+    ))}
+  </Preview>
+)
