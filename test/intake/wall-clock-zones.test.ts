@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { createOffsetCache } from '../../src/base/time/local-time.ts'
 import { DAY, HOUR } from '../../src/base/time/units.ts'
-import { createOffsetCache, createOffsetCompleter, createWallClock } from '../../src/intake/complete-offsets.ts'
+import { createOffsetCompleter, createWallClock } from '../../src/intake/complete-offsets.ts'
 import { type ZoneChange, zoneChanges } from '../support/zone-changes.ts'
 
 /** The offset of a clock that shows this time, by trying both: the first of two, and the former where there is none. */
