@@ -1,13 +1,8 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { connectionProblem } from '../base/connections/connection-problem.ts'
 import { isOwnServer } from '../base/connections/own-server.ts'
-import {
-  applyMigrations,
-  breakingOf,
-  compareMigrations,
-  findTooNew,
-  requireReleased,
-} from '../base/engines/apply-migrations.ts'
+import { applyMigrations } from '../base/engines/apply-migrations.ts'
+import { breakingOf, compareMigrations, findTooNew, requireReleased } from '../base/engines/compare-migrations.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { requireServerVersion } from '../base/postgres/direct-connection.ts'
 import { readQuestionsRole } from '../base/postgres/reading-role.ts'

@@ -4,7 +4,8 @@ import { connectionFinding, type ServerAddress } from '../connections/connection
 import { clockFinding, type Finding } from '../connections/finding.ts'
 import { findPooler, POSTGRES_OLDEST } from '../postgres/direct-connection.ts'
 import { withConnection } from '../postgres/short-connection.ts'
-import { compareMigrations, findTooNew, findUnreleased, type MigratedSchema } from './apply-migrations.ts'
+import type { MigratedSchema } from './apply-migrations.ts'
+import { compareMigrations, findTooNew, findUnreleased } from './compare-migrations.ts'
 
 const CONNECT_TIMEOUT_MS = 5000
 
