@@ -16,8 +16,9 @@ type Definition = {
   readonly number: number
   readonly isWanted: boolean
   readonly littleEndian: boolean
-  /** The fields that can be read, by their numbers, each from the beginning of the message. */
-  readonly fields: ReadonlyMap<number, Field>
+  /** The fields that can be read, each at the index of its number. */
+  readonly fields: readonly Field[]
+  readonly fieldNumbers: readonly number[]
   readonly timestamp: Field | undefined
   /** The length of a message, with the fields that an app on the device added. */
   readonly bytes: number
@@ -27,7 +28,8 @@ const noDefinition: Definition = {
   number: -1,
   isWanted: false,
   littleEndian: true,
-  fields: new Map(),
+  fields: [],
+  fieldNumbers: [],
   timestamp: undefined,
   bytes: 0,
 }
@@ -113,13 +115,13 @@ export class FitMessages implements FitFields {
   /** A field of the message; undefined where it is not set. The first value of a list counts. */
   get(number: number): number | undefined {
     if (number === TIMESTAMP) return this.timestamp
-    const field = this.definition.fields.get(number)
+    const field = this.definition.fields[number]
     return field && this.valueOf(field)
   }
 
   /** The fields that the message may have, but for its time. */
-  fieldNumbers(): Iterable<number> {
-    return this.definition.fields.keys()
+  fieldNumbers(): readonly number[] {
+    return this.definition.fieldNumbers
   }
 
   private openNextFile(): boolean {
@@ -201,7 +203,8 @@ function definitionAt(
   let next = at + 5 + count * 3
   requireBytes(end, next)
   const isWanted = wanted === undefined || wanted.has(number)
-  const fields = new Map<number, Field>()
+  const fields: Field[] = []
+  const fieldNumbers: number[] = []
   let timestamp: Field | undefined
   let length = 0
   for (let index = 0; index < count; index += 1) {
@@ -212,7 +215,10 @@ function definitionAt(
     if (base && size >= base.size) {
       const field = { at: length, base }
       if (fieldNumber === TIMESTAMP) timestamp = field
-      else if (isWanted) fields.set(fieldNumber, field)
+      else if (isWanted) {
+        fields[fieldNumber] = field
+        fieldNumbers.push(fieldNumber)
+      }
     }
     length += size
   }
@@ -223,7 +229,7 @@ function definitionAt(
     for (let index = 0; index < added; index += 1) length += view.getUint8(next + 2 + index * 3)
     next += 1 + added * 3
   }
-  return { definition: { number, isWanted, littleEndian, timestamp, fields, bytes: length }, next }
+  return { definition: { number, isWanted, littleEndian, timestamp, fields, fieldNumbers, bytes: length }, next }
 }
 
 function requireBytes(readableEnd: number, end: number): void {

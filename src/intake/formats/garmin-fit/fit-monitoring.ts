@@ -43,9 +43,10 @@ function createStepCounters(origin: Origin, offsetMinutes: number | undefined) {
     ): number | undefined {
       currentDay = day
       currentEnd = end
-      const type = fields.get(FIELD.activityType) ?? (fields.get(FIELD.packedType) ?? 0) & 0x1f
       const count = fields.get(FIELD.cycles) ?? fields.get(FIELD.cycles16)
-      if (count === undefined || (type !== RUNNING && type !== WALKING)) return undefined
+      if (count === undefined) return undefined
+      const type = fields.get(FIELD.activityType) ?? (fields.get(FIELD.packedType) ?? 0) & 0x1f
+      if (type !== RUNNING && type !== WALKING) return undefined
       const counter = counters.get(type)
       if (!counter) {
         counters.set(type, { max: count, base: 0, day })

@@ -118,10 +118,11 @@ async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
   const about = aboutFiles(bytes, file.name)
   const readers: Array<ReturnType<typeof createMessageReader>> = []
   /** A file may say nothing about itself. */
-  const readerOf = (fileIndex: number) => {
+  const openReader = (fileIndex: number) => {
     const { origin = originOf(new Map()), offsetMinutes } = about[fileIndex] ?? {}
-    readers[fileIndex] ??= createMessageReader(origin, offsetMinutes)
-    return readers[fileIndex]
+    const reader = createMessageReader(origin, offsetMinutes)
+    readers[fileIndex] = reader
+    return reader
   }
   const messages = new FitMessages(bytes, file.name, readMessages)
   let records: HealthRecord[] = []
@@ -129,7 +130,8 @@ async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
   try {
     while (messages.next()) {
       bytesRead = messages.end
-      readerOf(messages.fileIndex).read(messages, records)
+      const reader = readers[messages.fileIndex] ?? openReader(messages.fileIndex)
+      reader.read(messages, records)
       if (records.length < BATCH_RECORDS) continue
       yield { records, bytesRead }
       records = []
