@@ -106,7 +106,7 @@ export function declareRows(origin: Origin, { file, when, frame, fields }: RowDe
       if (typeof time === 'string') return faultOf(place, time, row)
       if ('leftOut' in time) return [{ place, leftOut: time.leftOut }]
       if ('fault' in time) return faultOf(place, time.fault, {})
-      const whole = { ...origin, ...time, ...frame?.(row, time) }
+      const whole = frameOf(origin, time, frame?.(row, time) ?? {})
       // Most rows have one field: a list of its records would be copied for nothing.
       if (first && others.length === 0) return first.recordsOf(row, place, whole)
       return fields.flatMap((field) => field.recordsOf(row, place, whole))
@@ -116,6 +116,21 @@ export function declareRows(origin: Origin, { file, when, frame, fields }: RowDe
     ),
   }
 }
+
+/** Writes out the fields, as `draftOfOrigin` does and for its reason. */
+const frameOf = (origin: Origin, time: RecordTime, ofRow: Partial<DraftFrame>): DraftFrame => ({
+  start: ofRow.start ?? time.start,
+  end: ofRow.end ?? time.end,
+  source: ofRow.source ?? origin.source,
+  deviceType: ofRow.deviceType ?? origin.deviceType,
+  deviceId: ofRow.deviceId ?? origin.deviceId,
+  recordingMethod: ofRow.recordingMethod ?? origin.recordingMethod,
+  modifiedMs: ofRow.modifiedMs ?? origin.modifiedMs,
+  periodicity: ofRow.periodicity ?? origin.periodicity,
+  aggregation: ofRow.aggregation ?? origin.aggregation,
+  ownId: ofRow.ownId ?? origin.ownId,
+  properties: ofRow.properties ?? origin.properties,
+})
 
 function mixedRows(origin: Origin, { mixed, otherwise }: MixedRows): DeclaredRows {
   const readers = mixed.map((declaration) => ({ holds: declaration.holds, ...declareRows(origin, declaration) }))

@@ -75,10 +75,10 @@ export type SessionName = `exercise_session_${string}`
 
 const sessionMeasure: Measure = { logType: 'exercise', unit: 'minute', low: 0, high: DAY_MINUTES }
 
-export const measureOf = (dataType: MeasureName | SessionName): Measure =>
-  isMeasureName(dataType) ? measures[dataType] : sessionMeasure
+const measuresByName: ReadonlyMap<string, Measure> = new Map(Object.entries(measures))
 
-const isMeasureName = (dataType: string): dataType is MeasureName => Object.hasOwn(measures, dataType)
+export const measureOf = (dataType: MeasureName | SessionName): Measure =>
+  measuresByName.get(dataType) ?? sessionMeasure
 
 /** Why a value cannot be a person's, without the value; undefined when it can. */
 export function implausible(dataType: MeasureName | SessionName, value: number, minutes: number): string | undefined {

@@ -9,7 +9,7 @@ const MILE_M = 1609.344
 const GLUCOSE_MG_DL_PER_MMOL_L = 18.016
 
 /** By our unit: the scale of each unit that exports write. A pair is scale and shift. */
-const conversions: Readonly<Record<string, Readonly<Record<string, number | readonly [number, number]>>>> = {
+const scales: Readonly<Record<string, Readonly<Record<string, number | readonly [number, number]>>>> = {
   count: { count: 1, 'kg/m²': 1, 'kg/m^2': 1, 'kg/m2': 1 },
   bpm: { bpm: 1, 'count/min': 1, 'count/s': 60, 'beats/min': 1 },
   'breath/min': { 'breath/min': 1, 'breaths/min': 1, 'count/min': 1, 'count/s': 60 },
@@ -39,14 +39,21 @@ const conversions: Readonly<Record<string, Readonly<Record<string, number | read
   watt: { watt: 1, W: 1, kW: 1000 },
 }
 
+const conversions: ReadonlyMap<string, ReadonlyMap<string, Conversion>> = new Map(
+  Object.entries(scales).map(([unit, known]) => [
+    unit,
+    new Map(
+      Object.entries(known).map(([sourceUnit, found]) => {
+        const [scale, shift] = typeof found === 'number' ? [found, 0] : found
+        return [sourceUnit, { scale, shift }]
+      }),
+    ),
+  ]),
+)
+
 /** Undefined for a unit that is not known for ours: a value of it must not be taken for one of ours. */
-export function conversionTo(unit: string, sourceUnit: string): Conversion | undefined {
-  const known = conversions[unit]
-  if (!known || !Object.hasOwn(known, sourceUnit)) return undefined
-  const found = known[sourceUnit]
-  if (found === undefined) return undefined
-  return typeof found === 'number' ? { scale: found, shift: 0 } : { scale: found[0], shift: found[1] }
-}
+export const conversionTo = (unit: string, sourceUnit: string): Conversion | undefined =>
+  conversions.get(unit)?.get(sourceUnit)
 
 /** The units that a source may write for ours, for the tables of the docs. */
-export const unitsTakenFor = (unit: string): readonly string[] => Object.keys(conversions[unit] ?? {})
+export const unitsTakenFor = (unit: string): readonly string[] => Object.keys(scales[unit] ?? {})
