@@ -22,7 +22,7 @@ function instantOf(atMs: unknown, offsetSeconds: unknown): SourceInstant | undef
   return { atMs: at, offsetMinutes: Math.round(seconds / 60) }
 }
 
-/** Without the row, which has bytes in it. */
+/** Without the row, which may have bytes in it. */
 const badTime = { fault: 'a record whose time or offset is none' }
 
 /** A table, as the query reads it and as its rows are mapped. */
@@ -30,11 +30,12 @@ type Table = Omit<RowDeclaration, 'file' | 'frame'> & TableQuery
 
 const namesOf = (fields: readonly FieldRule[]) => fields.flatMap(({ from }) => from ?? [])
 const intervalColumns = ['start_time', 'end_time', 'start_zone_offset', 'end_zone_offset']
-const originColumns = ['uuid', 'app_info_id', 'device_info_id', 'recording_method', 'last_modified_time']
+const originColumns = ['app_info_id', 'device_info_id', 'recording_method', 'last_modified_time']
 
 const moment = (name: string, ...fields: readonly FieldRule[]): Table => ({
   table: `${name}_record_table`,
   columns: [...originColumns, 'time', 'zone_offset', ...namesOf(fields)],
+  bytes: ['uuid'],
   when: (row) => momentAt(instantOf(row['time'], row['zone_offset'])) ?? badTime,
   fields,
 })
@@ -42,6 +43,7 @@ const moment = (name: string, ...fields: readonly FieldRule[]): Table => ({
 const interval = (name: string, ...fields: readonly FieldRule[]): Table => ({
   table: `${name}_record_table`,
   columns: [...originColumns, ...intervalColumns, ...namesOf(fields)],
+  bytes: ['uuid'],
   when(row) {
     const start = instantOf(row['start_time'], row['start_zone_offset'])
     const end = instantOf(row['end_time'], row['end_zone_offset'] ?? row['start_zone_offset'])
@@ -145,7 +147,6 @@ function createOrigins(tables: SqliteTables): RowDeclaration['frame'] & {} {
   const devices = byId('device_info_table', ['manufacturer', 'model', 'device_type'], deviceOf)
   return (row) => {
     const { deviceType, deviceId } = devices.get(numberIn(row['device_info_id'])) ?? noDevice
-    const { uuid } = row
     const modifiedMs = numberIn(row['last_modified_time'])
     return {
       source: apps.get(numberIn(row['app_info_id'])) ?? 'unknown',
@@ -153,10 +154,7 @@ function createOrigins(tables: SqliteTables): RowDeclaration['frame'] & {} {
       recordingMethod: methodIn(row['recording_method']),
       deviceId,
       modifiedMs: Number.isNaN(modifiedMs) ? undefined : modifiedMs,
-      ownId:
-        uuid instanceof Uint8Array
-          ? Buffer.from(uuid.buffer, uuid.byteOffset, uuid.byteLength).toString('hex')
-          : undefined,
+      ownId: textIn(row['uuid']) || undefined,
     }
   }
 }

@@ -8,6 +8,8 @@ import type { SourceRow } from '../small-files.ts'
 export type TableQuery = {
   readonly table: string
   readonly columns: readonly string[]
+  /** Columns with bytes, which are read as hexadecimal text: an object for the bytes of each row costs more. */
+  readonly bytes?: readonly string[]
   readonly parent?: { readonly table: string; readonly keys: readonly string[]; readonly columns: readonly string[] }
 }
 
@@ -73,11 +75,14 @@ function plainColumns(database: Database): (table: string) => ReadonlySet<string
 /** The names of tables and columns are those of our queries, and equal the names in the database. */
 function rowsOf(
   database: Database,
-  { table, columns, parent }: TableQuery,
+  { table, columns, bytes = [], parent }: TableQuery,
   columnsOf: (table: string) => ReadonlySet<string>,
 ): Iterable<SourceRow> {
   const stored = columnsOf(table)
-  const selected = columns.filter((name) => stored.has(name)).map((name) => `c."${name}"`)
+  const selected = [
+    ...columns.filter((name) => stored.has(name)).map((name) => `c."${name}"`),
+    ...bytes.filter((name) => stored.has(name)).map(asHex),
+  ]
   const key = parent?.keys.find((name) => stored.has(name))
   const above = parent && key !== undefined ? columnsOf(parent.table) : new Set<string>()
   const shared = parent?.columns.filter((name) => above.has(name)).map((name) => `p."${name}"`) ?? []
@@ -86,3 +91,5 @@ function rowsOf(
   const list = isJoined ? [...selected, ...shared] : selected
   return list.length > 0 ? database.prepare(`select ${list.join(', ')} from "${table}" c${join}`).iterate() : []
 }
+
+const asHex = (name: string) => `case typeof(c."${name}") when 'blob' then lower(hex(c."${name}")) end "${name}"`
