@@ -127,6 +127,15 @@ test('a record that a newer export moved and changed is the same log, by its own
   ])
 })
 
+test('records whose identity is empty or no bytes are logs of their own', async () => {
+  const sql = weights(
+    'uuid, time, zone_offset, weight',
+    `(x'', ${at}, 0, 72000), (x'', ${at + 1000}, 0, 72100), ('same', ${at + 2000}, 0, 72200), ('same', ${at + 3000}, 0, 72300)`,
+  )
+
+  expect((await importOne(await databaseOf(sql), options)).logs).toHaveLength(4)
+})
+
 test('views, virtual tables and computed columns, which run code of the database, are not read', async () => {
   const endless =
     'with recursive n(i) as (select 1 union all select i + 1 from n) select i as time, i as weight, 0 as zone_offset from n'
