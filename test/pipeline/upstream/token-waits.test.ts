@@ -13,6 +13,7 @@ test('a caller that gives up stops waiting; the renewal goes on for the others',
   const tokenProvider = provider()
   const leaves = failureOf(() => tokenProvider.get(account, 0, { signal: leaving.signal }))
   const stays = tokenProvider.get(account, 0, {})
+  await expect.poll(() => obtained).toHaveLength(1)
 
   leaving.abort('enough')
 
