@@ -41,8 +41,8 @@ async function addInTransaction(
   { mergingStreams, onlyMissing, now }: AddOptions,
   items: readonly OutboxItem[],
 ): Promise<readonly ItemToAdd[]> {
-  const profileIds = await lockProfiles(tx, items)
-  const known = items.filter(({ profileId }) => profileIds.has(profileId))
+  const isUploaded = await lockProfiles(tx, items)
+  const known = items.filter(({ profileId }) => isUploaded.has(profileId))
   const updates = known.filter(({ stream }) => mergingStreams.has(stream))
   const entries = latestForms(known, mergingStreams, await waitingUpdates(tx, updates))
   const formers = await findFormerItems(tx, entries)
@@ -53,20 +53,24 @@ async function addInTransaction(
   const { insert = [], upsert = [] } = Object.groupBy(placed, ({ item }) =>
     cameBefore.has(item) ? 'upsert' : 'insert',
   )
-  await pipelined([insertItems(tx, insert), upsertItems(tx, upsert), addLogDays(tx, placed, { now, cameBefore })])
+  await pipelined([
+    insertItems(tx, insert),
+    upsertItems(tx, upsert),
+    addLogDays(tx, placed, { now, cameBefore, isUploaded }),
+  ])
   return added
 }
 
 /**
- * Imports into one profile take turns by this lock, so that at most one form of an item waits. The result lacks erased
- * profiles: their items are dropped.
+ * Imports into one profile take turns by this lock, so that at most one form of an item waits. By profile: whether logs were handed in
+ * since the person's habit was computed. The result lacks erased profiles: their items are dropped.
  */
-async function lockProfiles(tx: Tx, items: readonly OutboxItem[]): Promise<Set<string>> {
-  const { rows } = await tx.query<{ id: string }>(
-    'select id from vitalsync.profiles where id = any($1::int8[]) order by id for no key update',
+async function lockProfiles(tx: Tx, items: readonly OutboxItem[]): Promise<Map<string, boolean>> {
+  const { rows } = await tx.query<{ id: string; uploaded: boolean }>(
+    'select id, uploaded from vitalsync.profiles where id = any($1::int8[]) order by id for no key update',
     [[...new Set(items.map((item) => item.profileId))]],
   )
-  return new Set(rows.map(({ id }) => id))
+  return new Map(rows.map(({ id, uploaded }) => [id, uploaded]))
 }
 
 type WaitingUpdates = ReadonlyMap<string, SnapshotUpdate>

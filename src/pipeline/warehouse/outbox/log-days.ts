@@ -21,6 +21,13 @@ type LogDay = {
   isRevised: boolean
 }
 
+type AddDaysOptions = {
+  readonly now: () => number
+  readonly cameBefore: ReadonlySet<OutboxItem | undefined>
+  /** By profile, under its lock: whether the mark is there already. */
+  readonly isUploaded: ReadonlyMap<string, boolean>
+}
+
 /**
  * Records which days and minutes the logs cover, in the transaction that adds them. Only ever more is known: minutes are joined, and the
  * first and the last upload move apart, so that the outcome does not depend on the order of the additions, and the same addition again
@@ -29,7 +36,7 @@ type LogDay = {
 export async function addLogDays(
   tx: Tx,
   placed: readonly PlacedItem[],
-  { now, cameBefore }: { readonly now: () => number; readonly cameBefore: ReadonlySet<OutboxItem | undefined> },
+  { now, cameBefore, isUploaded }: AddDaysOptions,
 ): Promise<void> {
   const days = logDaysOf(placed, cameBefore, now())
   if (days.length === 0) return
@@ -57,12 +64,12 @@ export async function addLogDays(
       binaryColumn('timestamptz', days, ({ lastAtMs }) => Math.round(lastAtMs * 1000)),
     ],
   })
-  const marking = tx.query({
-    name: 'mark uploads',
-    text: 'update vitalsync.profiles set uploaded = true where id = any($1::int8[]) and not uploaded',
-    values: [[...new Set(days.map(({ profileId }) => profileId))]],
-  })
-  await pipelined<unknown>([adding, marking])
+  const unmarked = [...new Set(days.map(({ profileId }) => profileId))].filter((id) => !isUploaded.get(id))
+  const marking =
+    unmarked.length === 0
+      ? []
+      : [tx.query('update vitalsync.profiles set uploaded = true where id = any($1::int8[])', [unmarked])]
+  await pipelined<unknown>([adding, ...marking])
 }
 
 /** In the order of the table's key: neighbours in the input become neighbours on disk. */

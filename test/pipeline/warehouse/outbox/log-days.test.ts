@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { MINUTE } from '../../../../src/base/time/units.ts'
 import type { OutboxItem } from '../../../../src/pipeline/transfer/parcel.ts'
 import { createSeededRandom } from '../../../../src/service/sandbox/people/seeded-random.ts'
+import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { march, marchMs, test, type Warehouse } from '../../../support/test-warehouse.ts'
 
 const evidence = { kind: 'steps', offsetMinutes: 0, device: 'watch', isTimed: true } as const
@@ -106,4 +107,19 @@ test('logs that were handed in before the import are noted with that time, the f
     { first: new Date(marchMs(4)), last: new Date(marchMs(6)), device: 'phone' },
     { first: new Date(marchMs(3)), last: new Date(marchMs(4)), device: 'watch' },
   ])
+})
+
+test('logs that are added while the habit of the person is computed mark the person again', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const client = await warehouse.pool.connect()
+  await client.query('begin')
+  await client.query('update vitalsync.profiles set uploaded = false where id = $1', [ada])
+
+  const adding = warehouse.outbox.add([item(ada, 'a', [0, 30])])
+  await expect.poll(() => countLockWaiters(warehouse.rows)).toBe(1)
+  await client.query('commit')
+  client.release()
+  await adding
+
+  expect(await warehouse.rows('select uploaded from vitalsync.profiles')).toEqual([{ uploaded: true }])
 })
