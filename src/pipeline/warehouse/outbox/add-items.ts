@@ -66,10 +66,11 @@ async function addInTransaction(
  * since the person's habit was computed. The result lacks erased profiles: their items are dropped.
  */
 async function lockProfiles(tx: Tx, items: readonly OutboxItem[]): Promise<Map<string, boolean>> {
-  const { rows } = await tx.query<{ id: string; uploaded: boolean }>(
-    'select id, uploaded from vitalsync.profiles where id = any($1::int8[]) order by id for no key update',
-    [[...new Set(items.map((item) => item.profileId))]],
-  )
+  const { rows } = await tx.query<{ id: string; uploaded: boolean }>({
+    name: 'lock profiles',
+    text: 'select id, uploaded from vitalsync.profiles where id = any($1::int8[]) order by id for no key update',
+    values: [[...new Set(items.map((item) => item.profileId))]],
+  })
   return new Map(rows.map(({ id, uploaded }) => [id, uploaded]))
 }
 

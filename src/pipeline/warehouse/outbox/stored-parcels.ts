@@ -46,10 +46,11 @@ async function storeParcels(tx: Tx, parcels: readonly PackedItems<{ readonly ite
 }
 
 export async function drawParcelIds(tx: Tx, count: number): Promise<string[]> {
-  const { rows } = await tx.query<{ id: string }>(
-    `select nextval(pg_get_serial_sequence('vitalsync.parcels', 'id')) as id from generate_series(1, $1)`,
-    [count],
-  )
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'draw parcel ids',
+    text: `select nextval(pg_get_serial_sequence('vitalsync.parcels', 'id')) as id from generate_series(1, $1)`,
+    values: [count],
+  })
   return rows.map(({ id }) => id)
 }
 
