@@ -37,6 +37,8 @@ test('sql asks as the reader role, which sees the views, changes nothing and rea
     odd: 'NaN',
     yes: true,
   })
+  const equal = await run('sql', '--json', 'select 1 as a, 2 as a, 3 as a_2, 4 as a')
+  expect(JSON.parse(equal.stdout)).toEqual({ a: 1, a_3: 2, a_2: 3, a_4: 4 })
   const csv = await run('sql', '--csv', `select n, null as nothing, '=1' as formula from generate_series(1, 1000) n`)
   const numbers = Array.from({ length: 1000 }, (_, index) => index + 1)
   expect(csv.stdout).toBe(`n,nothing,formula\n${numbers.map((n) => `${n},,'=1\n`).join('')}`)
@@ -57,7 +59,11 @@ test('sql asks as the reader role, which sees the views, changes nothing and rea
   expect(timeoutMs).toBeGreaterThan(0)
   expect(timeoutMs).toBeLessThanOrEqual(600_000)
   const large = await run('sql', "select repeat('x', 70000000)")
-  expect(large).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('larger than') })
+  expect(large).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('a portion of its rows is larger than 64 MB'),
+  })
 
   for (const forbidden of [
     'select * from vitalsync.tokens',

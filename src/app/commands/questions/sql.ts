@@ -37,8 +37,9 @@ export async function runSql(context: CommandContext, { text, limit, csv }: SqlO
         continue
       }
       head = columns
+      const keys = terminal.json ? keysOf(columns) : []
       for (const row of rows) {
-        if (terminal.json) terminal.printJson('sql', Object.fromEntries(columns.map((name, at) => [name, row[at]])))
+        if (terminal.json) terminal.printJson('sql', Object.fromEntries(keys.map((name, at) => [name, row[at]])))
         else if (shown.length < limit) shown.push(row.map(cellText))
         else more = true
       }
@@ -48,6 +49,18 @@ export async function runSql(context: CommandContext, { text, limit, csv }: SqlO
   if (csv || terminal.json) return
   const rest = more ? ', and more: --limit, or --json for all' : ''
   terminal.print(`${formatTable(head, shown)}\n\n${formatCount(shown.length, 'row')}${rest}`)
+}
+
+/** An object has each key once: the second column of a name is `name_2`, or the next number that no column has. */
+function keysOf(columns: readonly string[]): readonly string[] {
+  const keys = new Set<string>()
+  for (const name of columns) {
+    let key = name
+    for (let number = 2; keys.has(key) || (key !== name && columns.includes(key)); number += 1)
+      key = `${name}_${number}`
+    keys.add(key)
+  }
+  return [...keys]
 }
 
 const cellText = (cell: unknown): string =>

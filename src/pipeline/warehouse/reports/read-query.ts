@@ -98,11 +98,11 @@ const MESSAGE_CHARACTERS_MAX = 1000
 /** The message of Postgres quotes at most the user's own statement, and values that the user may read. */
 function queryProblem(
   error: unknown,
-  { isTooLarge, bytesMax, rowsAtOnce, timeoutMs }: Question & { isTooLarge: boolean },
+  { isTooLarge, bytesMax, timeoutMs }: Question & { isTooLarge: boolean },
 ): unknown {
   const views = 'The views: docs/reference/warehouse.md.'
   if (isTooLarge)
-    return new Problem(`run the query: ${rowsAtOnce} rows of its answer are larger than ${formatBytes(bytesMax)}`, {
+    return new Problem(`run the query: a portion of its rows is larger than ${formatBytes(bytesMax)}`, {
       hint: `Ask for fewer rows or columns. ${views}`,
       cause: error,
     })
