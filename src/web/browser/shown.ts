@@ -100,6 +100,10 @@ export function shownAge(instant: string | null, nowMs: number): string {
 export const weekdayOf = (day: string): string =>
   new Date(`${day}T00:00:00Z`).toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' })
 
+/** The day that an address holds. Undefined: none, or no day. */
+export const dayIn = (text: string | null): string | undefined =>
+  text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined
+
 /** For a day that the browser adds to or takes from a date. */
 export const dayPlus = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY).toISOString().slice(0, 10)

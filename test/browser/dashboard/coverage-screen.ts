@@ -77,6 +77,13 @@ test('the streams show their trouble, the worst are in groups, and a year is a c
   await expect.poll(() => new URL(page.url()).search).toContain('lastDay=2026-01-31')
 })
 
+test('days of an address that are none give the usual map', async ({ visit }) => {
+  for (const query of ['days=999999999', 'days=-1', 'days=x', 'lastDay=x', 'lastDay=2026-99-99&days=7.5']) {
+    const page = await visit(`/coverage?${query}`)
+    await page.getByRole('button', { name: 'Refused 1' }).waitFor({ timeout: 20_000 })
+  }
+})
+
 /** The colours that the map has in this column of the first row, from above, as `--day-` names. */
 const coloursOfFirstRow = (map: Locator, names: readonly string[]) =>
   map.evaluate((canvas: HTMLCanvasElement, states) => {
