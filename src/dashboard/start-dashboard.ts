@@ -181,7 +181,7 @@ async function addVisits(app: FastifyInstance, context: DashboardContext, access
     const { actor = access.actorOf(request), masked = false, values = false } = request.session
     return actor && { actor, masked, values }
   }
-  app.get('/api/session', { config: sessionLimits }, async (request) => {
+  app.post('/api/session/read', { config: sessionLimits }, async (request) => {
     const visit = of(request)
     return { ...(visit ?? { actor: null, masked: false, values: false }), csrf: csrfTokenOf(request) }
   })

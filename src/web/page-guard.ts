@@ -52,7 +52,7 @@ export function addPageGuard(app: FastifyInstance, { loopbackOnly, passwordSetti
       const error = `a proxy sent this, and the page asks for no password: set ${passwordSetting}`
       return reply.code(403).send({ error })
     }
-    if (isAskedByOthers(request) || (!isReading(request) && !comesFromItself(request))) {
+    if ((isQuestion(request) || !isReading(request)) && !comesFromItself(request)) {
       return reply.code(403).send({ error: 'another page sent this: nothing was done' })
     }
   })
@@ -77,14 +77,13 @@ export const malformedRequestAnswer = answerMalformed((status) => {
 /** By the route: an address may be written in several ways. */
 const isQuestion = ({ routeOptions }: FastifyRequest): boolean => routeOptions.url?.includes('/api/') === true
 
-/** Browsers say which page asks, or that a person typed the address: both are for pages, not for their questions. */
-const isAskedByOthers = (request: FastifyRequest): boolean =>
-  isQuestion(request) && (request.headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin'
-
 const isReading = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
-/** Browsers name the page that sends a change in Origin, which no page can forge. */
+/**
+ * Browsers name the page that sends a POST in Origin, which no page can forge. A GET of the page itself, and a picture or a link of
+ * another one, have none. Sec-Fetch-Site says the same where browsers send it: not to plain http beyond loopback.
+ */
 function comesFromItself({ headers, host }: FastifyRequest): boolean {
   const origin = URL.parse(headers.origin ?? '')
-  return origin !== null && origin.host === host
+  return origin?.host === host && (headers['sec-fetch-site'] ?? 'same-origin') === 'same-origin'
 }

@@ -23,9 +23,13 @@ export function send(
   })
 }
 
+/** Asks for the session, as a page does when it is loaded. */
+export const readSession = (page: string, given: Record<string, string> = {}) =>
+  send(`${page}/api/session/read`, { method: 'POST', body: '{}', origin: new URL(page).origin, ...given })
+
 /** The cookie and the token with which a visitor of the page at this address asks and acts. */
 export async function openSession(page: string) {
-  const { headers, body } = await send(`${page}/api/session`)
+  const { headers, body } = await readSession(page)
   const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''
   return { cookie, 'x-csrf-token': JSON.parse(body).csrf, origin: new URL(page).origin, method: 'POST' }
 }

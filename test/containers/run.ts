@@ -138,14 +138,15 @@ async function firstStart({ up, sql, compose }: World, page: string): Promise<vo
 
 /** As the page does it: the token of the visit, then name and password. */
 async function signIn(page: string, password: string): Promise<void> {
-  const visit = await fetch(`${page}/api/session`)
+  const given = { origin: page, 'content-type': 'application/json' }
+  const visit = await fetch(`${page}/api/session/read`, { method: 'POST', headers: given, body: '{}' })
   const { csrf, actor } = z.object({ csrf: z.string(), actor: z.unknown() }).parse(await visit.json())
   if (actor !== null) throw new Error('the dashboard lets somebody in without a password')
   const cookie = visit.headers
     .getSetCookie()
     .map((text) => text.split(';')[0])
     .join('; ')
-  const headers = { cookie, origin: page, 'x-csrf-token': csrf, 'content-type': 'application/json' }
+  const headers = { ...given, cookie, 'x-csrf-token': csrf }
   const body = JSON.stringify({ name: 'operator', password })
   const answer = await fetch(`${page}/api/sign-in`, { method: 'POST', headers, body })
   if (!answer.ok) throw new Error(`the dashboard refuses the password: ${answer.status} ${await answer.text()}`)

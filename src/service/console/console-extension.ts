@@ -81,7 +81,7 @@ async function addConsole(app: FastifyInstance, context: ConsoleContext, access:
   const record = async (entry: { who: string; role: string; action: string } & ConsoleRecord) =>
     logSecurity(log, 'console action', entry)
   addSignIn(app, { path: consolePath, passwords: access.passwords, record })
-  app.get(`${consolePath}/api/session`, { config: sessionLimits }, async (request) => ({
+  app.post(`${consolePath}/api/session/read`, { config: sessionLimits }, async (request) => ({
     actor: visitOf(request)?.actor ?? null,
     csrf: csrfTokenOf(request),
     isSandbox: context.sandbox !== undefined,

@@ -48,7 +48,7 @@ let opening: Promise<unknown> | undefined
 
 /** The session of this browser, with its token. */
 function readSession<S extends { readonly csrf?: string }>(): Promise<Json<S>> {
-  opening ??= send<S>(hrefOf('/api/session'), {})
+  opening ??= act<S>('session/read')
     .then((found) => {
       csrfToken.value = found.csrf ?? ''
       return found
@@ -173,7 +173,7 @@ export const refusalOf = (error: unknown): Refusal =>
 
 type PageSession = { readonly actor: Actor | null; readonly csrf?: string }
 
-/** The session of a page, as its server sends it at `/api/session`. */
+/** The session of a page, as its server sends it at `/api/session/read`. */
 export function createPageSession<S extends PageSession>(before: S) {
   const session: Signal<S> = signal(before)
   const openSession = async (): Promise<void> => {

@@ -1,17 +1,17 @@
 import { expect } from 'vitest'
 import { openPageBundle } from '../../../src/web/page-bundle.ts'
-import { forwardedHeaders, openSession, send } from '../send.ts'
+import { forwardedHeaders, openSession, readSession, send } from '../send.ts'
 import { lineFor, test } from './console-world.ts'
 
 const newKey = JSON.stringify({ account: 'nobody', kind: 'client', label: '' })
 
 test('an open console answers only to names of this machine, and to no proxy', async ({ world: { sandbox } }) => {
   const statusFor = async (headers: Record<string, string>) =>
-    (await send(`${sandbox.url}/console/api/session`, headers)).status
+    (await readSession(`${sandbox.url}/console`, headers)).status
 
   expect(await statusFor({})).toBe(200)
-  expect(await statusFor({ host: 'localhost:1' })).toBe(200)
-  expect(await statusFor({ host: 'attacker.example' })).toBe(403)
+  expect(await statusFor({ host: 'localhost:1', origin: 'http://localhost:1' })).toBe(200)
+  expect(await statusFor({ host: 'attacker.example', origin: 'http://attacker.example' })).toBe(403)
   for (const name of forwardedHeaders) expect([name, await statusFor({ [name]: '203.0.113.7' })]).toEqual([name, 403])
 })
 
