@@ -78,9 +78,12 @@ export async function addSessions(app: FastifyInstance, cookieName: string): Pro
   })
   app.addHook('onSend', async (request, reply) => {
     const written = [reply.getHeader('set-cookie') ?? []].flat().map(String)
-    const renamed = written.map((text) =>
-      text.startsWith(`${cookieName}=`) ? nameAt(cookieName, request) + text.slice(cookieName.length) : text,
-    )
+    const renamed = written.map((text) => {
+      if (!text.startsWith(`${cookieName}=`)) return text
+      // The plugin deletes without Secure, which browsers ask for where a name begins with __Host-.
+      const secure = request.protocol === 'https' && !text.includes('; Secure') ? '; Secure' : ''
+      return nameAt(cookieName, request) + text.slice(cookieName.length) + secure
+    })
     if (renamed.length > 0) reply.removeHeader('set-cookie').header('set-cookie', renamed)
   })
 }

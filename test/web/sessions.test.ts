@@ -138,6 +138,13 @@ test('over https each cookie has a name that no other host of the domain can set
     )
   const cookie = cookieOf(entered.headers) ?? ''
   expect((await app.inject({ url: '/api/session', headers: { ...https, cookie } })).json().who).toBe('ada')
+  const leaving = { ...https, cookie, 'x-csrf-token': entered.json().csrf }
+  await app.inject({ method: 'POST', url: '/api/sign-out', headers: leaving, payload: {} })
+  const left = await app.inject({ url: '/api/session', headers: leaving })
+  // Without Secure a browser keeps a cookie of such a name that is to be deleted.
+  expect(left.headers['set-cookie']).toContainEqual(
+    expect.stringMatching(/^__Host-page-https=; Max-Age=0; Path=\/;.*; Secure/),
+  )
 })
 
 test('each cookie is for requests of the page itself, on plain http too', async ({ page: { app } }) => {
