@@ -30,13 +30,13 @@ export async function startEngines(
   given: SampleOptions,
   closeStack: CloseStack,
 ): Promise<StartedEngines> {
-  const { config, terminal } = context
+  const { config, terminal, signal } = context
   requireTokenKey(config)
   const tick = terminal.paintRemark('good', '✓')
   const needsLocal = !config.databaseUrl || !config.upstream
   if (needsLocal) terminal.progress('  starting Postgres …')
   const local = needsLocal
-    ? closeStack.add(await startLocalEngines(config.dataFolder, { slow: terminal.say }), 'Postgres')
+    ? closeStack.add(await startLocalEngines(config.dataFolder, { slow: terminal.say, signal }), 'Postgres')
     : undefined
   if (local) terminal.say(`  ${tick} Postgres is running`)
   if (local?.moved) {
@@ -75,13 +75,13 @@ export async function joinEngines(context: CommandContext, closeStack: CloseStac
 
 /** The Postgres of the data folder. A command that only looks must not make a database in silence. */
 export async function joinPostgres(
-  { config, terminal }: CommandContext,
+  { config, terminal, signal }: CommandContext,
   closeStack: CloseStack,
 ): Promise<LocalEngines> {
   const { dataFolder } = config
   const making = () =>
     terminal.say(`DATABASE_URL is not set, and there is no data yet: making a Postgres in ${dataFolder} …`)
-  return closeStack.add(await joinLocalEngines(dataFolder, { slow: terminal.say, making }), 'Postgres')
+  return closeStack.add(await joinLocalEngines(dataFolder, { slow: terminal.say, making, signal }), 'Postgres')
 }
 
 type LocalSandboxOptions = CommandContext & { local: LocalEngines; sample: SampleSize }

@@ -37,11 +37,14 @@ export async function withServiceDatabase<T>(
   })
 }
 
-async function joinServiceDatabase({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<string> {
+async function joinServiceDatabase(
+  { config, terminal, signal }: CommandContext,
+  closeStack: CloseStack,
+): Promise<string> {
   const folders = [config.dataFolder, sandboxFolderOf(config)]
   const folder = (await firstWhere(folders, isRunning)) ?? (await firstWhere(folders, hasRun))
   if (folder === undefined) return requireServiceDatabase(config)
-  return closeStack.add(await joinLocalEngines(folder, { slow: terminal.say }), 'Postgres').serviceUrl
+  return closeStack.add(await joinLocalEngines(folder, { slow: terminal.say, signal }), 'Postgres').serviceUrl
 }
 
 const isRunning = async (folder: string) => (await lockHolderOf(folder)) !== undefined

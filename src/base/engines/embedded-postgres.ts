@@ -31,6 +31,8 @@ type EmbeddedPostgresOptions = {
   /** For tests only: fast, unsafe on power loss, and `close` deletes the data. */
   throwAway?: boolean
   connectionsMax?: number
+  /** Aborted: nobody waits for the start any more. */
+  signal?: AbortSignal | undefined
 }
 
 /** As long as the server's process lives it is making progress: recovering its data may take minutes. */
@@ -139,10 +141,11 @@ async function startAtKeptPort(
     const child = spawnServer(location, options, port)
     const log = collectLog(child)
     try {
-      await untilReady(child, { url: urlOn(port), log })
+      await untilReady(child, { url: urlOn(port), log, signal: options.signal })
       await kept.keep(port)
       return { port, child, log }
     } catch (error) {
+      await stopServer(child)
       if (!isPortTaken(log())) throw error
     }
   }
@@ -202,18 +205,21 @@ function collectLog({ stderr }: ChildProcess): () => string {
   return () => log
 }
 
-async function untilReady(child: ChildProcess, { url, log }: { readonly url: string; log(): string }): Promise<void> {
+type Starting = { readonly url: string; log(): string; readonly signal: AbortSignal | undefined }
+
+async function untilReady(child: ChildProcess, starting: Starting): Promise<void> {
   const ended = new Promise<never>((_, reject) => {
     child.once('error', (cause) => reject(startProblem(cause.message)))
-    child.once('exit', () => setImmediate(() => reject(startProblem(log()))))
+    child.once('exit', () => setImmediate(() => reject(startProblem(starting.log()))))
   })
   ended.catch(() => undefined) // `close` handles an exit after the server was ready
-  await Promise.race([ended, untilConnected(url, log)])
+  await Promise.race([ended, untilConnected(starting)])
 }
 
-async function untilConnected(url: string, log: () => string): Promise<void> {
+async function untilConnected({ url, log, signal }: Starting): Promise<void> {
   let hasPort = false
   for (const deadlineAt = Date.now() + START_TIMEOUT_MS; Date.now() < deadlineAt; await sleep(POLL_EVERY_MS)) {
+    signal?.throwIfAborted()
     hasPort ||= isListening(log())
     if (!hasPort) continue // another server may have the port, and would refuse the password
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
@@ -275,7 +281,7 @@ async function stopOrphan(dataFolder: string): Promise<void> {
 
 /** SIGINT is Postgres's fast shutdown: the server ends its sessions, writes all data to the disk and exits. */
 async function stopServer(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.kill('SIGINT')
   const slow = setTimeout(() => child.kill('SIGQUIT'), STOP_TIMEOUT_MS)

@@ -53,20 +53,22 @@ function parseSecrets(text: string, folder: string): EngineSecrets {
 const roles = { worker: 'vitalsync', service: 'profile_service', reader: 'vitalsync_reader' } as const
 const databases = { vitalsync: roles.worker, vitalsync_queue: roles.worker, profile_service: roles.service } as const
 
-type StartRemarks = {
+type StartOptions = {
   /** Called every few seconds while the start takes long. */
   readonly slow: (text: string) => void
   /** Called by the one process that makes the data, before it does. */
   readonly making?: () => void
+  /** Aborted: nobody waits for the engines any more. */
+  readonly signal?: AbortSignal
 }
 
-export async function startLocalEngines(folder: string, remarks?: StartRemarks): Promise<LocalEngines> {
+export async function startLocalEngines(folder: string, options?: StartOptions): Promise<LocalEngines> {
   await makeDataFolder(folder)
   const unlock = await lockFolder(folder)
-  if (!existsSync(secretsFileOf(folder))) remarks?.making?.()
-  const stopTelling = tellWhileSlow(remarks?.slow)
+  if (!existsSync(secretsFileOf(folder))) options?.making?.()
+  const stopTelling = tellWhileSlow(options?.slow)
   try {
-    const postgres = await startPostgres({ folder })
+    const postgres = await startPostgres({ folder, signal: options?.signal })
     try {
       const secrets = await readOrMakeSecrets(folder)
       await prepareCluster(postgres.adminUrl('postgres'), secrets)
@@ -100,7 +102,7 @@ export async function startLocalEngines(folder: string, remarks?: StartRemarks):
 const TELL_SLOW_EVERY_MS = 5000
 
 /** After a kill Postgres first recovers its data, and a busy machine makes a fresh cluster slowly: neither is an error. */
-function tellWhileSlow(tell: StartRemarks['slow'] = () => undefined): () => void {
+function tellWhileSlow(tell: StartOptions['slow'] = () => undefined): () => void {
   const startedAtMs = performance.now()
   const timer = setInterval(() => {
     const seconds = Math.round((performance.now() - startedAtMs) / 1000)
@@ -136,9 +138,9 @@ const JOIN_POLL_EVERY_MS = 100
  * For a command that ends soon: joins the engines that another process runs in the folder, or starts them. The process that
  * started the engines stops them, after the commands that joined have closed their connections.
  */
-export async function joinLocalEngines(folder: string, remarks?: StartRemarks): Promise<LocalEngines> {
-  for (const deadlineAt = Date.now() + JOIN_TIMEOUT_MS; ; await sleep(JOIN_POLL_EVERY_MS)) {
-    const joined = (await lockHolderOf(folder)) ? await joinRunning(folder) : await startUnlessStarted(folder, remarks)
+export async function joinLocalEngines(folder: string, options?: StartOptions): Promise<LocalEngines> {
+  for (const deadlineAt = Date.now() + JOIN_TIMEOUT_MS; ; await sleep(JOIN_POLL_EVERY_MS, options?.signal)) {
+    const joined = (await lockHolderOf(folder)) ? await joinRunning(folder) : await startUnlessStarted(folder, options)
     if (joined) return joined
     if (Date.now() < deadlineAt) continue
     throw new EngineUnreachable(`join the engines in ${folder}: their Postgres does not answer`, {
@@ -147,9 +149,9 @@ export async function joinLocalEngines(folder: string, remarks?: StartRemarks): 
   }
 }
 
-async function startUnlessStarted(folder: string, remarks?: StartRemarks): Promise<LocalEngines | undefined> {
+async function startUnlessStarted(folder: string, options?: StartOptions): Promise<LocalEngines | undefined> {
   try {
-    const engines = await startLocalEngines(folder, remarks)
+    const engines = await startLocalEngines(folder, options)
     return {
       ...engines,
       async close() {

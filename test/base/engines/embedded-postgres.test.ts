@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startPostgres } from '../../../src/base/engines/embedded-postgres.ts'
+import { processesNaming } from '../../support/run-program.ts'
 
 const timeout = 120_000
 const MB = 1024 * 1024
@@ -48,4 +49,19 @@ test('a draft of a killed start, into which Postgres still writes, is in the way
   onTestFinished(() => postgres.close())
 
   expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^postgres\.new-/))
+})
+
+test('a start that is refused, or given up, leaves no server behind', { timeout }, async ({ onTestFinished }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-refused-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
+  await (await startPostgres({ folder })).close()
+
+  const signal = AbortSignal.abort(new Error('given up'))
+  await expect(startPostgres({ folder, signal })).rejects.toThrow('given up')
+  expect(await processesNaming(folder)).toEqual([])
+
+  await writeFile(join(folder, 'postgres-password'), 'another')
+  await expect(startPostgres({ folder })).rejects.toThrow('the password kept beside the data does not open it')
+  expect(await processesNaming(folder)).toEqual([])
 })

@@ -62,8 +62,8 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
   }
 }
 
-async function startOwnPostgres({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<string> {
-  const engines = await startLocalEngines(sandboxFolderOf(config), { slow: terminal.say })
+async function startOwnPostgres({ config, terminal, signal }: CommandContext, closeStack: CloseStack): Promise<string> {
+  const engines = await startLocalEngines(sandboxFolderOf(config), { slow: terminal.say, signal })
   return closeStack.add(engines, 'Postgres').serviceUrl
 }
 
