@@ -39,8 +39,8 @@ export async function lockFolder(folder: string, words = dataFolder, hardLink = 
   for (const deadlineAt = performance.now() + LOCK_WITHIN_MS; performance.now() < deadlineAt; ) {
     if (await tryLock({ folder, words, hardLink }, identity)) return () => rm(file, { force: true })
     const holder = await readHolder(folder, words)
-    if (holder !== '' && (await isLockHeld(holder))) {
-      throw new FolderInUse(`lock ${words.folder} ${folder}: ${words.inUse} (process ${holder.split(' ')[0]})`, {
+    if (holder !== '' && (await isLockHeld(holder, folder))) {
+      throw new FolderInUse(`lock ${words.folder} ${folder}: ${words.inUse} (process ${Number.parseInt(holder, 10)})`, {
         hint: words.inUseHint,
       })
     }
@@ -59,8 +59,8 @@ const readHolder = async (folder: string, words: LockWords): Promise<string> =>
 export async function lockHolderOf(folder: string): Promise<number | undefined> {
   await requireOwnFolder(folder)
   const holder = await readHolder(folder, dataFolder)
-  const pid = Number(holder.split(' ')[0])
-  return pid !== process.pid && holder !== '' && (await isLockHeld(holder)) ? pid : undefined
+  const pid = Number.parseInt(holder, 10)
+  return pid !== process.pid && holder !== '' && (await isLockHeld(holder, folder)) ? pid : undefined
 }
 
 type Locking = { readonly folder: string; readonly words: LockWords; readonly hardLink: typeof link }
@@ -70,12 +70,12 @@ const noHardLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
 /**
  * A hard link appears together with its content: no process ever reads a lock file without its owner. Without hard links it may be read
- * before its owner stands in it, and then counts as unowned and removable.
+ * before its owner stands in it, and then counts as unowned and removable. Nor does such a file system keep the number of the folder.
  */
 async function tryLock({ folder, words, hardLink }: Locking, identity: string): Promise<boolean> {
   const file = join(folder, 'lock')
   try {
-    await withDraft(file, identity, (draft) =>
+    await withDraft(file, `${identity}\n${await folderIdentityOf(folder)}`, (draft) =>
       hardLink(draft, file).catch(async (error: NodeJS.ErrnoException) => {
         if (!noHardLinks.has(error.code ?? '')) throw error
         await writeFile(file, identity, { flag: 'wx' })
@@ -106,7 +106,7 @@ async function removeStaleLock(folder: string, words: LockWords): Promise<void> 
   const file = join(folder, 'lock')
   const holder = await readHolder(folder, words)
   // Where no lock was read, another start may have made one since: nothing must be removed.
-  if (holder !== '' && !(await isLockHeld(holder))) await rm(file, { force: true })
+  if (holder !== '' && !(await isLockHeld(holder, folder))) await rm(file, { force: true })
   await rmdir(takeover)
 }
 
@@ -118,10 +118,16 @@ async function ageMs(folder: string, path: string): Promise<number> {
   return made ? now.mtimeMs - made.mtimeMs : 0
 }
 
-async function isLockHeld(holder: string): Promise<boolean> {
-  const pid = Number(holder.split(' ')[0])
-  return Number.isInteger(pid) && pid > 0 && isProcessAlive(pid) && (await processIdentityOf(pid)) === holder.trim()
+async function isLockHeld(holder: string, folder: string): Promise<boolean> {
+  const [identity = '', lockedFolder] = holder.trim().split('\n')
+  const pid = Number(identity.split(' ')[0])
+  if (!Number.isInteger(pid) || pid <= 0 || !isProcessAlive(pid)) return false
+  if (lockedFolder !== undefined && lockedFolder !== (await folderIdentityOf(folder))) return false
+  return (await processIdentityOf(pid)) === identity
 }
+
+/** The copy of a folder has its lock too. By it a command would work on the data of the original. */
+const folderIdentityOf = async (folder: string): Promise<string> => String((await stat(folder)).ino)
 
 /** A process id may be used again by a later process: the start time distinguishes the two. */
 async function processIdentityOf(pid: number): Promise<string> {

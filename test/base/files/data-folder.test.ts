@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
@@ -72,6 +72,25 @@ test('whatever the umask, others may not write to a data folder that is made', a
       .then(({ makeDataFolder }) => makeDataFolder(${JSON.stringify(made)}))`,
   ])
   for (const path of [made, join(made, '..')]) expect((await stat(path)).mode & 0o777).toBe(0o755)
+})
+
+test('the copy of a data folder in use does not name the process that uses the original', async ({ folder }) => {
+  const [original, copy, moved] = ['original', 'copy', 'moved'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  await mkdir(original)
+  const user = await lockByAnother(original)
+  await cp(original, copy, { recursive: true, preserveTimestamps: true })
+
+  expect(await lockHolderOf(original)).toBe(user.pid)
+  expect(await lockHolderOf(copy)).toBeUndefined()
+  const unlock = await lockFolder(copy)
+  await unlock()
+  await rename(original, moved)
+  expect(await lockHolderOf(moved)).toBe(user.pid)
+  user.kill()
 })
 
 test.for(['link', 'pipe', 'folder'])(
