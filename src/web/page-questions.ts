@@ -34,14 +34,14 @@ export function pageRoutesOf<Context, Visit extends { readonly actor: Actor }, R
       answer(context: Context, query: Query, visit: Visit & Asker): Promise<unknown>
     }): Declared => {
       const { name, query, answer } = route
-      const run: Route<Call, Query>['run'] = async ({ context, visit, body, request: { socket } }) => {
+      const run: Route<Call, Query>['run'] = async ({ context, visit, body, reply }) => {
         const left = new AbortController()
-        const leave = () => left.abort(new Error('the visitor has gone'))
-        socket.once('close', leave) // the request itself is over as soon as it was read
+        const leave = () => left.abort(new Error('nobody waits for the answer'))
+        reply.raw.once('close', leave) // sent, as where the warehouse is away, or the visitor has gone
         try {
           return { json: await answer(context, body, { ...visit, gone: left.signal }) }
         } finally {
-          socket.off('close', leave)
+          reply.raw.off('close', leave)
         }
       }
       return { name, method: 'POST', path: name, caller: 'look', body: query, run }

@@ -20,7 +20,7 @@ export type RouteAnswer = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-type RouteInput<Body, Query> = { readonly body: Body; readonly query: Query; readonly request: FastifyRequest }
+type RouteInput<Body, Query> = Received & { readonly body: Body; readonly query: Query }
 
 /** A route of any of our servers: how it is called and by whom, what it takes, and what it does. */
 export type Route<Call, Body = unknown, Query = unknown> = {
@@ -67,12 +67,13 @@ export function addRoutes<Call, R extends Route<Call>>(
       body === undefined || (request.body === undefined && !bodyRequired)
         ? undefined
         : parse(body, request.body, 'body')
-    const runWith = async (request: FastifyRequest, read: unknown) =>
+    const runWith = async ({ request, reply }: Received, read: unknown) =>
       route.run({
         ...callOf(request),
         body: bodyOf(request),
         query: query && parse(query, read, 'query'),
         request,
+        reply,
       })
     app.route({
       method,
@@ -81,7 +82,7 @@ export function addRoutes<Call, R extends Route<Call>>(
       ...(bodyBytesMax === undefined ? {} : { bodyLimit: bodyBytesMax }),
       ...(admit && { onRequest: admit }),
       handler: async (request, reply) =>
-        sendAnswer(reply, await work({ request, reply }, (read) => runWith(request, read))),
+        sendAnswer(reply, await work({ request, reply }, (read) => runWith({ request, reply }, read))),
     })
   }
 }

@@ -6,12 +6,20 @@ import { test as base, expect } from 'vitest'
 import { readConfig } from '../../../config/env.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { startDashboard } from '../../../src/dashboard/start-dashboard.ts'
+import { migrateWarehouse } from '../../../src/operations/migrate-warehouse.ts'
 import { startWarehouse } from '../../chaos/crash-postgres.ts'
-import { openTestPipeline } from '../../support/test-pipeline.ts'
+import { openTestPipeline, type TestPipeline } from '../../support/test-pipeline.ts'
 import { openPage, skipWithoutBrowser, withBrowser } from '../open-browser.ts'
 import { openSession, send } from '../send.ts'
 
-type World = { readonly url: string; readonly profileId: string; freeze(): void; thaw(): void; stop(): Promise<void> }
+type World = {
+  readonly url: string
+  readonly profileId: string
+  readonly rows: TestPipeline['rows']
+  freeze(): void
+  thaw(): void
+  stop(): Promise<void>
+}
 
 const test = base.extend<{ world: World }>({
   /** A dashboard on a Postgres of the test's own, which can be frozen and stopped. */
@@ -23,6 +31,7 @@ const test = base.extend<{ world: World }>({
     const [profileId = ''] = await line.addProfiles('ada')
     const { pipeline } = line
     const { tokenKeys } = pipeline
+    await migrateWarehouse(databaseUrl, () => undefined, tokenKeys[0])
     const dashboard = await startDashboard({
       pipeline,
       addresses: { databaseUrl, queueUrl: databaseUrl, upstream, tokenKeys, questionsKeys: tokenKeys },
@@ -44,7 +53,7 @@ const test = base.extend<{ world: World }>({
       isStopped = true
       await postgres.close()
     }
-    await use({ url: dashboard.url, profileId, freeze: () => signal('SIGSTOP'), thaw, stop })
+    await use({ url: dashboard.url, profileId, rows: line.rows, freeze: () => signal('SIGSTOP'), thaw, stop })
     if (!isStopped) thaw() // a test that failed leaves it frozen
     await dashboard.close().catch(() => undefined) // its database is away
     await line.close().catch(() => undefined)
@@ -142,5 +151,26 @@ test('a question about a frozen warehouse is given up within five seconds', { ti
   expect(answers).toEqual(Object.keys(asked).map((name) => ({ name, status: 503, isInTime: true })))
   world.thaw()
   await expect.poll(async () => (await answerTo(['people', { search: '' }])).status, { timeout: 60_000 }).toBe(200)
+  await world.stop()
+})
+
+test('a question that is given up ends, and gives back its place', { timeout: 120_000 }, async ({ world }) => {
+  const { url } = world
+  const visit = await openSession(url)
+  const { headers } = await send(`${url}/api/session`, { ...visit, body: JSON.stringify({ values: true }) })
+  const session = { ...visit, cookie: `${visit.cookie}; ${headers['set-cookie']?.[0]?.split(';')[0]}` }
+  const ask = (sql: string) => send(`${url}/api/question`, { ...session, body: JSON.stringify({ sql }) })
+  expect((await ask('select 1')).body).toContain('[[1]]')
+
+  const asked = ['select pg_sleep(18)', 'select pg_sleep(19)'].map(ask)
+  const sleeping = `select 1 from pg_stat_activity where application_name = 'vitalsync question'`
+  await expect.poll(() => world.rows(sleeping)).toHaveLength(2)
+  world.freeze()
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([503, 503])
+  world.thaw()
+
+  const beganMs = performance.now()
+  await expect.poll(async () => (await ask('select 1')).body, { timeout: 60_000 }).toContain('[[1]]')
+  expect(performance.now() - beganMs).toBeLessThan(4000)
   await world.stop()
 })
