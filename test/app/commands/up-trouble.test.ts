@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -68,7 +68,7 @@ test('a plain user needs nothing of root, and odd languages and time zones of th
 }, async ({ folder, up }) => {
   const env = { LC_ALL: 'tr_TR.UTF-8', LANG: 'nonsense', TZ: 'Pacific/Kiritimati', PGPORT: '1', PGUSER: 'nobody-here' }
   await mkdir(folder)
-  await chmod(folder, 0o777)
+  if (isRoot) await chown(folder, nobody, nobody)
   const ended = await up(['--once'], isRoot ? { env, uid: nobody } : { env }).ended
   expect(ended).toMatchObject({ code: 0 })
   expect(await readFile(join(folder, 'pgpass'), 'utf8')).toMatch(/^127\.0\.0\.1:\d+:vitalsync:vitalsync_reader:/)
