@@ -31,7 +31,6 @@ type EmbeddedPostgresOptions = {
   /** For tests only: fast, unsafe on power loss, and `close` deletes the data. */
   throwAway?: boolean
   connectionsMax?: number
-  /** Aborted: nobody waits for the start any more. */
   signal?: AbortSignal | undefined
 }
 
@@ -114,8 +113,7 @@ async function runInitdb(program: string, words: string[], location: PostgresLoc
     env: cleanEnvironment(),
   })
   const output: Buffer[] = []
-  child.stdout.on('data', (chunk: Buffer) => output.push(chunk))
-  child.stderr.on('data', (chunk: Buffer) => output.push(chunk))
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk))
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', resolve)
