@@ -162,12 +162,15 @@ async function runAttempt(attempt: Attempt, state: WorkersState): Promise<JobCou
 /** Every version writes the form, whatever the rest of the data is. */
 const formSchema = z.object({ form: z.number().default(1) })
 
+/** Where a worker of the newer version is there too, it gets one job of two: it has nearly each after these. */
+const HAND_BACKS_SOON = 6
+const HAND_BACK_SOON_MS = SECOND
 /** How often a job is handed back before it leaves the queue: it has waited for eleven minutes by then. */
-const HAND_BACKS_MAX = 16
+const HAND_BACKS_MAX = HAND_BACKS_SOON + 16
 const HAND_BACK_STEP_MS = 5 * SECOND
 
 /**
- * A job of a newer version waits for a worker of that version, longer each time, and uses up no attempt. Where none comes it leaves the
+ * A job of a newer version waits for a worker of that version, in the end longer each time, and uses up no attempt. Where none comes it leaves the
  * queue: its order stays open, and the newer version enqueues it again.
  */
 async function handBack(
@@ -180,7 +183,8 @@ async function handBack(
   newerForms.add(form)
   const handBacks = bull.attemptsStarted - bull.attemptsMade
   if (handBacks > HAND_BACKS_MAX) throw new UnrecoverableError(message)
-  return delay({ bull, token }, handBacks * HAND_BACK_STEP_MS, leaseMs)
+  const delayMs = handBacks > HAND_BACKS_SOON ? (handBacks - HAND_BACKS_SOON) * HAND_BACK_STEP_MS : HAND_BACK_SOON_MS
+  return delay({ bull, token }, delayMs, leaseMs)
 }
 
 async function delay(
