@@ -4,6 +4,7 @@ import { Problem } from '../base/errors.ts'
 import { printableText } from '../base/text/readable.ts'
 import { MINUTE, SECOND } from '../base/time/units.ts'
 import { describeError, type GivenAddresses } from './cli/describe-error.ts'
+import { endProcess } from './cli/end-process.ts'
 import { createProgram } from './cli/program.ts'
 import { exitCodes, type UncheckedContext } from './terminal/command-context.ts'
 import { createTerminal, painterFor } from './terminal/terminal.ts'
@@ -15,7 +16,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     interrupts += 1
     // The first signal lets the running work finish, the second stops at once.
-    if (interrupts > 1) process.exit(130)
+    if (interrupts > 1) endProcess(130)
     stop.abort(new Error(signal))
   })
 }
@@ -29,7 +30,7 @@ function exitAfter(delayMs: number): void {
     process.stderr.write(
       `vitalsync: ended without waiting any longer: not everything could be closed. Nothing is lost.\n`,
     )
-    process.exit(exitCodes.failures)
+    endProcess(exitCodes.failures)
   }
   setTimeout(leave, delayMs).unref()
 }
@@ -105,7 +106,7 @@ await setImmediate()
 if (writeError ?? failure) process.exitCode = await reportError(writeError ?? failure)
 if (isOutputClosed) process.exitCode = exitCodes.done
 // The command has closed what it opened; a handle that a library left open must not keep the process alive.
-process.exit()
+endProcess(Number(process.exitCode ?? exitCodes.done))
 
 async function reportError(error: unknown): Promise<number> {
   // The parser has printed what is wrong.
