@@ -9,7 +9,7 @@ const pure = pureTests(root)
 const shared = {
   pool: 'forks',
   // Tests wait for much of their time: for a lease, a deadline, an outage. Further workers use the cores meanwhile.
-  maxWorkers: 8,
+  maxWorkers: 6,
   // Against a test that hangs, not a measure of speed: on a busy machine a process may stand still for many seconds.
   testTimeout: 300_000,
   hookTimeout: 300_000,
