@@ -9,7 +9,7 @@ test('silent people come into the list with what came last, and into the groups 
   world,
 }) => {
   const page = await visit('/silence', { viewport: { width: 360, height: 800 } })
-  await page.getByText('Nobody has gone silent').waitFor()
+  await page.getByText('Nobody was silent').waitFor()
   const [person] = await world.rows('select id::text, external_id as name from vitalsync.profiles order by id limit 1')
   const { id, name } = person ?? {}
   await world.rows(
@@ -27,7 +27,7 @@ test('silent people come into the list with what came last, and into the groups 
   expect(await overflowOf(page)).toBe(0)
   expect(await findBarriers(page)).toEqual([])
   await page.getByRole('combobox', { name: 'State' }).selectOption('kind_stopped')
-  await page.getByText('Nobody has gone silent').waitFor()
+  await page.getByText('Nobody was silent').waitFor()
   expect(new URL(page.url()).search).toBe('?state=kind_stopped')
 })
 

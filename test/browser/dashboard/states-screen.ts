@@ -42,7 +42,7 @@ const emptyViews = [
   ['/failures', 'No failures:'],
   ['/runs', 'No run yet.'],
   ['/quarantine', 'It is empty:'],
-  ['/silence', 'Nobody has gone silent:'],
+  ['/silence', 'Nobody was silent when it was judged last'],
   ['/', 'Nobody is known yet, so nothing is read.'],
 ] as const
 

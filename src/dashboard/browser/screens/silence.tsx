@@ -27,7 +27,7 @@ export function SilenceScreen() {
           choose={(chosen) => changeQuery({ state: chosen })}
         />
       </label>
-      <Panel title="The most unusual first" note="judged once an hour; vitalsync profiles silent" flush>
+      <Panel title="The most unusual first" note="judged once an hour; at once by vitalsync profiles silent" flush>
         <Answered answer={answer} again={again}>
           {({ people, more }) => (
             <>
@@ -51,7 +51,7 @@ export function SilenceScreen() {
   )
 }
 
-const NOBODY_SILENT = 'Nobody has gone silent: everybody is heard of as often as usual.'
+const NOBODY_SILENT = 'Nobody was silent when it was judged last, or nobody was judged yet.'
 const head = ['person', 'what', 'silent for', 'usually', 'unusual', 'last', 'came last']
 
 const shownHours = (hours: number | null) => (hours === null ? 'no habit' : shownSpan(hours * HOUR))
