@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { UsageProblem } from '../../base/errors.ts'
 import { requireNoFolder } from '../../base/files/named-files.ts'
 import { openPrivateFile } from '../../base/files/private-file.ts'
+import { jsonOrUndefined } from '../../base/text/json.ts'
 
 const bookmarkSchema = z.object({
   /** Only rows that changed after this instant are exported; absent: all rows. */
@@ -30,7 +31,7 @@ export async function readExportState(path: string | undefined): Promise<SavedEx
     if (error.code !== 'ENOENT') throw error
   })
   if (text === undefined || text.trim() === '') return noState
-  const saved = stateSchema.safeParse(parseJsonOrUndefined(text.trim().split('\n').at(-1) ?? ''))
+  const saved = stateSchema.safeParse(jsonOrUndefined(text.trim().split('\n').at(-1) ?? ''))
   if (saved.success) return saved.data
   throw new UsageProblem(`read state ${path}: it is no state of an export`, {
     hint: 'Take it away to begin anew, or give the one that the last export wrote.',
@@ -40,14 +41,6 @@ export async function readExportState(path: string | undefined): Promise<SavedEx
 async function readNamed(path: string): Promise<string> {
   await requireNoFolder(path)
   return readFile(path, 'utf8')
-}
-
-function parseJsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Replaces the file in one step: a crash leaves the former state or the new one. */
