@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { access, constants, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { UsageProblem } from '../errors.ts'
@@ -66,10 +67,11 @@ export function fileFaultOf(error: unknown): FileFault | undefined {
   return fault && { ...fault, text: `${verbs[syscall] ?? syscall} ${dest}: ${fault.words}` }
 }
 
-/** The system opens a folder, and says only with the first byte that it is one, without its name. */
-export async function requireNoFolder(path: string): Promise<void> {
-  if ((await stat(path)).isDirectory())
-    throw new UsageProblem(`read ${path}: ${isFolder.words}`, { hint: isFolder.hint })
+/** Looks a path up. The system opens a folder, and says only with the first byte that it is one, without its name. */
+export async function requireNoFolder(path: string): Promise<Stats> {
+  const found = await stat(path)
+  if (found.isDirectory()) throw new UsageProblem(`read ${path}: ${isFolder.words}`, { hint: isFolder.hint })
+  return found
 }
 
 /** For a file that is replaced when the work is done: what cannot be written is noticed before it. */

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { UsageProblem } from '../../../base/errors.ts'
 import { requireNoFolder, requireReplaceable } from '../../../base/files/named-files.ts'
 import { replacePrivateFile } from '../../../base/files/private-file.ts'
@@ -9,8 +9,7 @@ import { untilAborted } from '../../../operations/processes/repeat.ts'
 import type { CommandContext } from '../../terminal/command-context.ts'
 
 async function readHar(file: string, action: string) {
-  await requireNoFolder(file)
-  const found = await stat(file)
+  const found = await requireNoFolder(file)
   if (!found.isFile() || found.size > HAR_BYTES_MAX)
     throw new UsageProblem(`${action} ${file}: it is no file, or larger than 64 MB`, {
       hint: 'Give an HTTP archive of at most 64 MB.',
