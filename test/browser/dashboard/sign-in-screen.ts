@@ -1,8 +1,16 @@
+import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { openSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
 import { serveWithPasswords } from './visitor.ts'
+
+async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill('ada')
+  await page.getByLabel('Password').fill('correct horse battery')
+  await page.keyboard.press('Enter')
+  await page.getByText('ada (looks)').waitFor()
+}
 
 test('a visitor signs in, looks and cannot act; a session that has ended asks again', async ({ visit, world }) => {
   const { url } = await serveWithPasswords(world)
@@ -28,10 +36,7 @@ test('a visitor signs in, looks and cannot act; a session that has ended asks ag
 test('a sign-out in one tab ends the state that another tab shows', async ({ visit, world }) => {
   const { url } = await serveWithPasswords(world)
   const page = await visit('/', { baseURL: url })
-  await page.getByLabel('Name').fill('ada')
-  await page.getByLabel('Password').fill('correct horse battery')
-  await page.keyboard.press('Enter')
-  await page.getByText('ada (looks)').waitFor()
+  await signIn(page)
   const other = await page.context().newPage()
   await other.goto(`${url}/`)
   await other.locator('.sentence').waitFor()
@@ -52,19 +57,13 @@ test('a page on another port that adds cookies of our names keeps nobody from si
   for (const name of ['vitalsync', 'vitalsync-visitor'])
     await page.evaluate(`document.cookie = '${name}-${new URL(url).port}=x; path=/api'`)
   await page.goto(url)
-  await page.getByLabel('Name').fill('ada')
-  await page.getByLabel('Password').fill('correct horse battery')
-  await page.keyboard.press('Enter')
-  await page.getByText('ada (looks)').waitFor()
+  await signIn(page)
 })
 
 test('a page whose session became that of another person shows who that is', async ({ visit, world }) => {
   const { url } = await serveWithPasswords(world)
   const page = await visit('/', { baseURL: url })
-  await page.getByLabel('Name').fill('ada')
-  await page.getByLabel('Password').fill('correct horse battery')
-  await page.keyboard.press('Enter')
-  await page.getByText('ada (looks)').waitFor()
+  await signIn(page)
   const other = await page.context().newPage()
   await other.goto(url)
   await other.getByText('ada (looks)').waitFor()
@@ -80,15 +79,9 @@ test('a page whose session became that of another person shows who that is', asy
 test('a visitor of two dashboards on one host stays signed in to both', async ({ visit, world }) => {
   const [first, second] = [await serveWithPasswords(world), await serveWithPasswords(world)]
   const page = await visit('/', { baseURL: first.url })
-  const signIn = async () => {
-    await page.getByLabel('Name').fill('ada')
-    await page.getByLabel('Password').fill('correct horse battery')
-    await page.keyboard.press('Enter')
-    await page.getByText('ada (looks)').waitFor()
-  }
-  await signIn()
+  await signIn(page)
   await page.goto(second.url)
-  await signIn()
+  await signIn(page)
   await page.goto(first.url)
   await page.getByText('ada (looks)').waitFor()
   await page.getByLabel('Mask names').check()
