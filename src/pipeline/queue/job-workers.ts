@@ -170,8 +170,8 @@ const HAND_BACKS_MAX = HAND_BACKS_SOON + 16
 const HAND_BACK_STEP_MS = 5 * SECOND
 
 /**
- * A job of a newer version waits for a worker of that version, in the end longer each time, and uses up no attempt. Where none comes it leaves the
- * queue: its order stays open, and the newer version enqueues it again.
+ * A job of a newer version waits for a worker of that version, in the end longer each time, and uses up no attempt. Where none comes it
+ * leaves the queue: its order stays open, and the newer version enqueues it again.
  */
 async function handBack(
   { bull, of: { lane }, token }: Attempt,
