@@ -137,9 +137,6 @@ export function parseTimeZone(text: string): string {
   }
 }
 
-export const examples = (...lines: string[]) =>
-  `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${lines.map((line) => `  ${line}`).join('\n')}`
-
 /** A command whose help ends with examples. */
 export class Verb extends Command {
   override createCommand(name?: string): Verb {
@@ -147,7 +144,8 @@ export class Verb extends Command {
   }
 
   examples(...lines: string[]): this {
-    return this.addHelpText('after', examples(...lines))
+    const title = lines.length === 1 ? 'Example' : 'Examples'
+    return this.addHelpText('after', `\n${title}:\n${lines.map((line) => `  ${line}`).join('\n')}`)
   }
 }
 

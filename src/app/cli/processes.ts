@@ -1,20 +1,20 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { UsageProblem } from '../../base/errors.ts'
 import { sandboxDefaults } from '../sandbox-defaults.ts'
 import {
   type CliProcess,
   choiceOption,
   collectValues,
-  examples,
   jsonOption,
   parseParts,
   parsePort,
   parseWhole,
+  type Verb,
 } from './options.ts'
 
 type UpCliOptions = { once: boolean; profiles?: number; days?: number; json: boolean }
 
-export function declareUp(program: Command, cli: CliProcess): void {
+export function declareUp(program: Verb, cli: CliProcess): void {
   program
     .command('up')
     .description('start every engine that has no given address, sync at once, then work by schedule')
@@ -30,10 +30,7 @@ export function declareUp(program: Command, cli: CliProcess): void {
       parseWhole,
     )
     .addOption(jsonOption('print what was loaded as JSON'))
-    .addHelpText(
-      'after',
-      examples('vitalsync up', 'vitalsync up --once --profiles 100', 'vitalsync up --profiles 2 --days 7'),
-    )
+    .examples('vitalsync up', 'vitalsync up --once --profiles 100', 'vitalsync up --profiles 2 --days 7')
     .action(async ({ json, ...options }: UpCliOptions) => {
       const context = cli.context({ json })
       // Before the whole product is loaded, which takes half a second.
@@ -45,7 +42,7 @@ export function declareUp(program: Command, cli: CliProcess): void {
 
 type PasswordCliOptions = { role: 'look' | 'act'; json: boolean }
 
-function declareDashboardPassword(dashboard: Command, cli: CliProcess): void {
+function declareDashboardPassword(dashboard: Verb, cli: CliProcess): void {
   dashboard
     .command('password')
     .description('read a password from standard input, and print the line of DASHBOARD_PASSWORD_FILE for it')
@@ -54,7 +51,7 @@ function declareDashboardPassword(dashboard: Command, cli: CliProcess): void {
       choiceOption('--role <role>', 'whether the person may act, or only look', ['look', 'act']).default('look'),
     )
     .addOption(jsonOption('print the line as JSON'))
-    .addHelpText('after', examples('vitalsync dashboard password ada --role act'))
+    .examples('vitalsync dashboard password ada --role act')
     .action(async (name: string, { json, role }: PasswordCliOptions) => {
       const { runDashboardPassword } = await import('../commands/dashboard.ts')
       cli.exit(await runDashboardPassword(cli.context({ json }), { name, role }))
@@ -63,7 +60,7 @@ function declareDashboardPassword(dashboard: Command, cli: CliProcess): void {
 
 type DashboardCliOptions = { port?: number; host?: string; drawPassword: boolean; json: boolean }
 
-export function declareDashboard(program: Command, cli: CliProcess): void {
+export function declareDashboard(program: Verb, cli: CliProcess): void {
   const dashboard = program
     .command('dashboard')
     .description('serve the dashboard: what goes on, what is missing and why, people, failures, runs, questions')
@@ -75,7 +72,7 @@ export function declareDashboard(program: Command, cli: CliProcess): void {
       false,
     )
     .addOption(jsonOption('print one line of JSON when ready'))
-    .addHelpText('after', examples('vitalsync dashboard', 'vitalsync dashboard --port 9000'))
+    .examples('vitalsync dashboard', 'vitalsync dashboard --port 9000')
     .action(async ({ json, ...options }: DashboardCliOptions) => {
       const { runDashboard } = await import('../commands/dashboard.ts')
       cli.exit(await runDashboard(cli.context({ json }), options))
@@ -83,24 +80,24 @@ export function declareDashboard(program: Command, cli: CliProcess): void {
   declareDashboardPassword(dashboard, cli)
 }
 
-export function declareWorker(program: Command, cli: CliProcess): void {
+export function declareWorker(program: Verb, cli: CliProcess): void {
   program
     .command('worker')
     .description('work on jobs until SIGTERM')
     .option('--drain', 'enqueue due profiles, and exit when no profile is due and no job waits', false)
     .addOption(new Option('--parts <parts>', 'parts of the queue to work on; absent: all').argParser(parseParts))
-    .addHelpText('after', examples('vitalsync worker', 'vitalsync worker --drain', 'vitalsync worker --parts 0-3'))
+    .examples('vitalsync worker', 'vitalsync worker --drain', 'vitalsync worker --parts 0-3')
     .action(async (options: { drain: boolean; parts?: number[] }) => {
       const { runWorker } = await import('../commands/worker.ts')
       cli.exit(await runWorker(cli.context({ json: false }), options))
     })
 }
 
-export function declareSchedule(program: Command, cli: CliProcess): void {
+export function declareSchedule(program: Verb, cli: CliProcess): void {
   program
     .command('schedule')
     .description('start runs by the cron lines until SIGTERM; any number of processes may run')
-    .addHelpText('after', examples('NIGHTLY_CRON="0 4 * * *" SCHEDULE_TIME_ZONE=Europe/Berlin vitalsync schedule'))
+    .examples('NIGHTLY_CRON="0 4 * * *" SCHEDULE_TIME_ZONE=Europe/Berlin vitalsync schedule')
     .action(async () => {
       const { runSchedule } = await import('../commands/schedule.ts')
       cli.exit(await runSchedule(cli.context({ json: false })))
@@ -118,7 +115,7 @@ function parseShards(text: string): number {
 
 type MigrateCliOptions = { json: boolean; check: boolean; distribute: boolean; shards?: number }
 
-export function declareMigrate(program: Command, cli: CliProcess): void {
+export function declareMigrate(program: Verb, cli: CliProcess): void {
   program
     .command('migrate')
     .description('bring the warehouse of DATABASE_URL up to this version, or divide it among the nodes of Citus')
@@ -134,13 +131,10 @@ export function declareMigrate(program: Command, cli: CliProcess): void {
       parseShards,
     )
     .addOption(jsonOption('print what was applied as JSON'))
-    .addHelpText(
-      'after',
-      examples(
-        'DATABASE_URL=postgres://… vitalsync migrate',
-        'DATABASE_URL=postgres://… vitalsync migrate --check',
-        'DATABASE_URL=postgres://coordinator… vitalsync migrate --distribute --shards 64',
-      ),
+    .examples(
+      'DATABASE_URL=postgres://… vitalsync migrate',
+      'DATABASE_URL=postgres://… vitalsync migrate --check',
+      'DATABASE_URL=postgres://coordinator… vitalsync migrate --distribute --shards 64',
     )
     .action(async ({ json, check, distribute, shards }: MigrateCliOptions) => {
       if (shards !== undefined && !distribute)
@@ -162,7 +156,7 @@ type DoctorCliOptions = {
   json: boolean
 }
 
-export function declareDoctor(program: Command, cli: CliProcess): void {
+export function declareDoctor(program: Verb, cli: CliProcess): void {
   program
     .command('doctor')
     .description('print the configuration in force, try every connection, say what to fix')
@@ -172,10 +166,7 @@ export function declareDoctor(program: Command, cli: CliProcess): void {
     .option('--save <file>', 'with --contract: keep the result, without names and values, for --compare')
     .option('--compare <file>', 'with --contract: say what has changed since --save')
     .addOption(jsonOption('print it as JSON'))
-    .addHelpText(
-      'after',
-      examples('vitalsync doctor', 'vitalsync doctor --json', 'vitalsync doctor --contract --save upstream.json'),
-    )
+    .examples('vitalsync doctor', 'vitalsync doctor --json', 'vitalsync doctor --contract --save upstream.json')
     .action(async ({ contract, json, ...options }: DoctorCliOptions) => {
       if (contract) {
         const { runDoctorContract } = await import('../commands/doctor-contract.ts')
@@ -190,12 +181,12 @@ export function declareDoctor(program: Command, cli: CliProcess): void {
     })
 }
 
-export function declareGrantReader(program: Command, cli: CliProcess): void {
+export function declareGrantReader(program: Verb, cli: CliProcess): void {
   program
     .command('grant-reader')
     .description('let a database role read the public views and nothing else; creates the role where it is missing')
     .argument('<role>', 'role of an analyst or a dashboard')
-    .addHelpText('after', examples('vitalsync grant-reader vitalsync_reader'))
+    .examples('vitalsync grant-reader vitalsync_reader')
     .action(async (role: string) => {
       const { runGrantReader } = await import('../commands/migrate.ts')
       cli.exit(await runGrantReader(cli.context({ json: false }), { role }))
