@@ -112,9 +112,18 @@ export function markMinutes(
   }
 }
 
+/** Sets the bits of the minutes [from, to): whole bytes at once. */
 export function coverMinutes(minutes: DayMinutes, from: number, to: number): void {
-  for (let minute = from; minute < to; minute += 1)
-    minutes[minute >> 3] = (minutes[minute >> 3] ?? 0) | (128 >> (minute & 7))
+  if (from >= to) return
+  const [first, last] = [from >> 3, (to - 1) >> 3]
+  const head = 0xff >> (from & 7)
+  const tail = 0xff << (7 - ((to - 1) & 7))
+  if (first === last) minutes[first] = (minutes[first] ?? 0) | (head & tail)
+  else {
+    minutes[first] = (minutes[first] ?? 0) | head
+    minutes.fill(0xff, first + 1, last)
+    minutes[last] = (minutes[last] ?? 0) | tail
+  }
 }
 
 /** Logs of any of these kinds are enough. `alone`: nothing else is needed, so that logs without a record are upstream's to explain. */

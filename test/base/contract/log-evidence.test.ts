@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   coverMinutes,
@@ -62,4 +63,16 @@ test('a bit is a minute', () => {
 
   expect([...minutes.slice(0, 2)]).toEqual([1, 0b11000000])
   expect([6, 7, 9, 10].map((minute) => hasMinute(minutes, minute))).toEqual([false, true, true, false])
+})
+
+test('covering sets the minutes of the span and no other, whatever was covered before', () => {
+  const minute = fc.integer({ min: 0, max: 1440 })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(minute, minute), { maxLength: 4 }), (spans) => {
+      const minutes = noMinutes()
+      for (const [from, to] of spans) coverMinutes(minutes, from, to)
+      const covered = Array.from({ length: 1440 }, (_, at) => spans.some(([from, to]) => at >= from && at < to))
+      expect(covered.map((_, at) => hasMinute(minutes, at))).toEqual(covered)
+    }),
+  )
 })
