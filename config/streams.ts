@@ -272,6 +272,7 @@ export const pushedStreams = [
     name: 'data-logs',
     kind: 'list',
     schema: dataLogInputSchema,
+    quickCheck: quickChecks.dataLogs,
     numbers: ['value'],
     operation: operations.uploadLogs,
     answer: receivedUploadSchema,

@@ -47,7 +47,7 @@ export function createFileTally(file: string, format: string) {
     counts,
     leaveOut: (reason: string) => count(leftOut, reason),
     reject: (reason: string) => count(rejected, reason),
-    device({ source, deviceType }: LogDraft) {
+    device({ origin: { source, deviceType } }: LogDraft) {
       if (devices.size < DEVICES_MAX) devices.add(`${source} (${deviceType})`)
     },
     day(localDay: string) {

@@ -1,13 +1,16 @@
 import { type DataLogInput, dataLogInputSchema } from '../base/contract/data-log.ts'
 import { evidenceOfLog } from '../base/contract/log-evidence.ts'
+import { quickChecks } from '../base/contract/quick-check.ts'
 import { isCleanText } from '../base/contract/text.ts'
 import { namedUuid } from '../base/text/digest.ts'
 import { formatInstant } from '../base/time/instant.ts'
 import { createOffsetCache } from '../base/time/local-time.ts'
+import type { Span } from '../base/time/spans.ts'
 import { DAY, MINUTE } from '../base/time/units.ts'
 import type { LogDraft, SourceInstant } from './formats/export-format.ts'
 import { implausible, measureOf } from './formats/measures.ts'
 import type { NewItem } from './import-rows.ts'
+import { faultOfItem } from './outbox-items.ts'
 
 export type HealthItemOptions = {
   readonly externalId: string
@@ -20,10 +23,13 @@ export type HealthItemOptions = {
   readonly stream: string
 }
 
+const logChecks = { schema: dataLogInputSchema, quickCheck: quickChecks.dataLogs }
 const LOG_NAMESPACE = '3f6d1c0a-6c4e-4a55-9d0e-0e6a0c1f7b21'
 const SOURCE_LENGTH_MAX = 200
 const EARLIEST_MS = Date.UTC(1900, 0, 1)
 const LATEST_MS = Date.UTC(2200, 0, 1)
+
+export type HealthItem = { readonly item: NewItem; readonly localDay: string }
 
 /**
  * Makes outbox items of drafts. The same record gives the same item, whichever file it came in, whenever. Each item is valid by
@@ -41,23 +47,24 @@ export function createHealthItems(options: HealthItemOptions) {
       const fault = faultOf(draft)
       return fault === undefined ? undefined : { fault }
     },
-    itemOf(draft: LogDraft): { readonly item: NewItem; readonly localDay: string } | { readonly fault: string } {
-      const [start, end] = [wholeMs(draft.start), wholeMs(draft.end)]
+    itemOf(draft: LogDraft): HealthItem | { readonly fault: string } {
+      const start = wholeMs(draft.start)
+      const end = draft.end === draft.start ? start : wholeMs(draft.end)
       const startDateTime = local(start)
       const body = bodyOf(draft, {
         startDateTime,
-        endDateTime: local(end),
-        id: idOf({ ...draft, start, end }, options),
+        endDateTime: end === start ? startDateTime : local(end),
+        id: idOf(draft, { startMs: start.atMs, endMs: end.atMs }, options),
       })
-      const { error } = dataLogInputSchema.safeParse(body)
-      if (error) return { fault: error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ') }
+      const fault = faultOfItem(logChecks, body)
+      if (fault !== undefined) return { fault }
       const item = {
         stream,
         itemKey: body.id,
         body: JSON.stringify(body),
         startAtMs: start.atMs,
         endAtMs: end.atMs,
-        modifiedMs: storableMs(draft.modifiedMs),
+        modifiedMs: storableMs(draft.origin.modifiedMs),
         evidence: evidenceOfLog(body),
       }
       return { item, localDay: startDateTime.slice(0, 10) }
@@ -76,7 +83,7 @@ const storableMs = (atMs: number | undefined) => (isStorable(atMs) ? Math.round(
 const isStorable = (atMs: number | undefined): atMs is number =>
   atMs !== undefined && atMs >= EARLIEST_MS && atMs < LATEST_MS
 
-function faultOf({ dataType, value, start, end, source, deviceType }: LogDraft): string | undefined {
+function faultOf({ dataType, value, start, end, origin: { source, deviceType } }: LogDraft): string | undefined {
   if (end.atMs < start.atMs) return 'it ends before it starts'
   if (end.atMs - start.atMs > DAY) return 'it lasts longer than a day'
   if (!isStorable(start.atMs) || !isStorable(end.atMs)) return 'its date-time lies outside the years 1900 to 2199'
@@ -90,8 +97,12 @@ function faultOf({ dataType, value, start, end, source, deviceType }: LogDraft):
  * The source's own id where it has one. Else it is made of the record alone, without its value: a record that a later
  * export corrects is the same record.
  */
-function idOf(draft: LogDraft, { externalId, vendor }: HealthItemOptions): string {
-  const { ownId, dataType, source, deviceId, start, end } = draft
+function idOf(
+  { dataType, origin }: LogDraft,
+  { startMs, endMs }: Span,
+  { externalId, vendor }: HealthItemOptions,
+): string {
+  const { ownId, source, deviceId } = origin
   if (ownId !== undefined) return namedUuid(LOG_NAMESPACE, [externalId, vendor, dataType, ownId])
   return namedUuid(LOG_NAMESPACE, [
     externalId,
@@ -99,8 +110,8 @@ function idOf(draft: LogDraft, { externalId, vendor }: HealthItemOptions): strin
     dataType,
     source,
     deviceId ?? '',
-    String(start.atMs),
-    String(end.atMs),
+    String(startMs),
+    String(endMs),
   ])
 }
 
@@ -108,7 +119,8 @@ function idOf(draft: LogDraft, { externalId, vendor }: HealthItemOptions): strin
 type LogBody = { readonly id: string } & { readonly [Field in keyof DataLogInput]: DataLogInput[Field] | undefined }
 
 function bodyOf(draft: LogDraft, placed: Pick<LogBody, 'startDateTime' | 'endDateTime'> & { id: string }): LogBody {
-  const { dataType, value, source, deviceType, deviceId, recordingMethod, modifiedMs, properties } = draft
+  const { dataType, value, origin } = draft
+  const { source, deviceType, deviceId, recordingMethod, modifiedMs, properties } = origin
   const { logType, unit } = measureOf(dataType)
   return {
     id: placed.id,
@@ -120,8 +132,8 @@ function bodyOf(draft: LogDraft, placed: Pick<LogBody, 'startDateTime' | 'endDat
     recordingMethod,
     deviceType,
     deviceId,
-    periodicity: draft.periodicity,
-    aggregation: draft.aggregation,
+    periodicity: origin.periodicity,
+    aggregation: origin.aggregation,
     startDateTime: placed.startDateTime,
     endDateTime: placed.endDateTime,
     additionalProperties: properties && { ...properties },

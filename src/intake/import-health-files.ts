@@ -3,17 +3,9 @@ import { MINUTE } from '../base/time/units.ts'
 import { createWallClock } from './complete-offsets.ts'
 import { isZip } from './export-files.ts'
 import { createFileTally, type FileReport, type FileTally } from './file-report.ts'
-import type {
-  ExportFile,
-  FileHead,
-  HealthFormat,
-  HealthRecord,
-  LogDraft,
-  ReadOptions,
-  RecordBatch,
-} from './formats/export-format.ts'
-import { createHealthItems, type HealthItemOptions } from './health-items.ts'
-import { type ImportRow, type ImportTarget, importRows, type RowProgress } from './import-rows.ts'
+import type { ExportFile, FileHead, HealthFormat, LogDraft, ReadOptions, RecordBatch } from './formats/export-format.ts'
+import { createHealthItems, type HealthItem, type HealthItemOptions } from './health-items.ts'
+import { type ImportRow, type ImportTarget, importRows, type RowProgress, type ShownRow } from './import-rows.ts'
 import { isOfMachine } from './input-file.ts'
 import { createThinnedHeartRate, type HeartRateDetail } from './thinned-heart-rate.ts'
 import { createUnreadFiles, type UnreadFiles } from './unread-files.ts'
@@ -84,15 +76,22 @@ async function readHead(file: ExportFile): Promise<FileHead> {
 
 const RECENT_NAMES_MAX = 20_000
 
-/** The names of the last items, and when their source changed them last: copies of a record are near it. */
+/**
+ * The names of the last items, at least `RECENT_NAMES_MAX`, and when their source changed them last: copies of a record are near it. A
+ * full map becomes the former one, for to delete the oldest name of a map costs more than all else of making an item.
+ */
 function createRecentNames() {
-  const changedMs = new Map<string, number>()
+  let changedMs = new Map<string, number>()
+  let former: ReadonlyMap<string, number> = changedMs
   return {
     isNewest(name: string, modifiedMs = Number.NEGATIVE_INFINITY): boolean {
-      const known = changedMs.get(name)
+      const known = changedMs.get(name) ?? former.get(name)
       if (known !== undefined && modifiedMs <= known) return false
+      if (changedMs.size >= RECENT_NAMES_MAX) {
+        former = changedMs
+        changedMs = new Map()
+      }
       changedMs.set(name, modifiedMs)
-      if (changedMs.size > RECENT_NAMES_MAX) for (const oldest of changedMs.keys()) return changedMs.delete(oldest)
       return true
     },
   }
@@ -107,11 +106,11 @@ type OpenedFile = {
   readonly counts: { items: number; records: number; readonly bytes: number }
 }
 
-async function* rowsOfFile(intake: HealthIntake, opened: OpenedFile): AsyncGenerator<Iterable<ImportRow>> {
+async function* rowsOfFile(intake: HealthIntake, opened: OpenedFile): AsyncGenerator<readonly ImportRow[]> {
   const { rowsOf, heldBack } = createRowReader(intake, opened)
-  for await (const { records, bytesRead } of readWhole(opened, intake)) {
-    yield rowsOf(records)
-    intake.readBytes(opened.file.name, opened.counts.bytes + bytesRead)
+  for await (const batch of readWhole(opened, intake)) {
+    yield rowsOf(batch)
+    intake.readBytes(opened.file.name, opened.counts.bytes + batch.bytesRead)
     if (intake.target.signal.aborted) return
   }
   yield heldBack()
@@ -127,53 +126,67 @@ function createRowReader(intake: HealthIntake, { file, format, tally, counts }: 
   const items = createHealthItems({ ...intake.itemOptions, vendor: format.vendor })
   const thinned = createThinnedHeartRate(intake.heartRate)
   const recent = createRecentNames()
-  const here = (place: string) => ({ at: { file: file.name, place }, position: counts.items, line: counts.records })
-  /** Returns whether every draft became an item. */
-  function* rowsOfDrafts(drafts: readonly LogDraft[], place: string): Generator<ImportRow, boolean> {
+  const reached = () => ({ position: counts.items, line: counts.records })
+  const rejected = (fault: string, shown: () => ShownRow): ImportRow => {
+    tally.reject(fault)
+    return { ...reached(), fault, shown }
+  }
+  /** The row of an item; undefined where an earlier import stored it. */
+  const itemRow = ({ item, localDay }: HealthItem, modifiedMs: number | undefined, shown: () => ShownRow) => {
+    tally.day(localDay)
+    counts.items += 1
+    tally.counts.logs += 1
+    const isNewest = recent.isNewest(item.itemKey, modifiedMs)
+    const { position, line } = reached()
+    if (position > intake.begin.position)
+      return isNewest ? { position, line, externalId, item, shown } : { position, line, isReplaced: true as const }
+    tally.counts.before += 1
+    return undefined
+  }
+  /** Appends the rows of drafts; returns whether every draft became an item. */
+  const addDrafts = (rows: ImportRow[], drafts: readonly LogDraft[], placeText: () => string): boolean => {
     let areWhole = true
     for (const draft of drafts) {
+      const shown = () => ({ file: file.name, place: placeText(), text: draftText(draft) })
       const made = items.itemOf(draft)
-      if ('fault' in made) {
-        areWhole = false
-        tally.reject(made.fault)
-        yield { ...here(place), fault: made.fault, text: () => JSON.stringify(draft) }
-        continue
-      }
-      const { item, localDay } = made
-      tally.day(localDay)
-      counts.items += 1
-      tally.counts.logs += 1
-      const isNewest = recent.isNewest(item.itemKey, draft.modifiedMs)
-      if (counts.items <= intake.begin.position) tally.counts.before += 1
-      else if (isNewest) yield { ...here(place), externalId, item, text: () => JSON.stringify(draft) }
-      else yield { ...here(place), isReplaced: true }
+      const row = 'fault' in made ? rejected(made.fault, shown) : itemRow(made, draft.origin.modifiedMs, shown)
+      if (row) rows.push(row)
+      areWhole &&= !('fault' in made)
     }
     return areWhole
   }
   return {
-    heldBack: () => rowsOfDrafts(thinned.end(), 'averages'),
-    *rowsOf(records: readonly HealthRecord[]): Generator<ImportRow> {
+    heldBack(): readonly ImportRow[] {
+      const rows: ImportRow[] = []
+      addDrafts(rows, thinned.end(), () => 'averages')
+      return rows
+    },
+    rowsOf({ records, counted }: RecordBatch): readonly ImportRow[] {
+      const rows: ImportRow[] = []
       for (const record of records) {
         tally.counts.read += 1
         counts.records += 1
+        const placeText = () => (typeof record.place === 'number' ? `${counted} ${record.place}` : record.place)
         const outcome = 'draft' in record ? (items.refusalOf(record.draft) ?? record) : record
         if ('leftOut' in outcome) tally.leaveOut(outcome.leftOut)
         else if ('fault' in outcome) {
-          const text = () => ('fault' in record ? record.text : JSON.stringify(record))
-          tally.reject(outcome.fault)
-          yield { ...here(record.place), fault: outcome.fault, text }
+          const text = 'draft' in record ? draftText(record.draft) : 'text' in record ? record.text : ''
+          rows.push(rejected(outcome.fault, () => ({ file: file.name, place: placeText(), text })))
         } else {
           const drafts = thinned.put(outcome.draft)
           if (drafts === false) tally.leaveOut('came after its minute was averaged')
           else {
             tally.device(outcome.draft)
-            if (yield* rowsOfDrafts(drafts, record.place)) tally.counts.mapped += 1
+            if (addDrafts(rows, drafts, placeText)) tally.counts.mapped += 1
           }
         }
       }
+      return rows
     },
   }
 }
+
+const draftText = ({ origin, ...measured }: LogDraft): string => JSON.stringify({ ...origin, ...measured })
 
 /**
  * A file that breaks in the middle costs only its rest: the break is a record that could not be read. When `signal` is aborted
@@ -194,7 +207,7 @@ async function* readWhole(
     if (signal.aborted) return
     if (isOfMachine(error)) throw error
     const fault = error instanceof Error ? error.message : 'the file cannot be read'
-    yield { records: [{ place: 'the rest of the file', fault, text: '' }], bytesRead }
+    yield { records: [{ place: 'the rest of the file', fault, text: '' }], bytesRead, counted: format.name }
   }
 }
 

@@ -8,18 +8,21 @@ export type RowProgress = Omit<ImportProgress, 'tail' | 'rejectsBytes'>
 
 /** A row of a source: an item of the outbox, an item that another row replaces, or the reason why it is none. */
 export type ImportRow = {
-  /** The place by which a rejected row is reported. */
-  readonly at: { readonly line: number } | { readonly file: string; readonly place: string }
   /** Up to this row, it included: how far the source was read, and how many lines or records that were. */
   readonly position: number
   readonly line: number
 } & (
-  | { readonly externalId: string; readonly item: NewItem; readonly text: () => string }
-  | { readonly fault: string; readonly text: () => string }
+  | { readonly externalId: string; readonly item: NewItem; readonly shown: () => ShownRow }
+  | { readonly fault: string; readonly shown: () => ShownRow }
   | { readonly isReplaced: true }
 )
 
-type RejectedRow = ImportRow['at'] & { readonly reason: string; readonly text: string }
+/** The place and the content by which a rejected row is reported. Made only for a rejected row. */
+export type ShownRow = ({ readonly line: number } | { readonly file: string; readonly place: string }) & {
+  readonly text: string
+}
+
+type RejectedRow = ShownRow & { readonly reason: string }
 
 export type ImportTarget = {
   /** The profile's id in the warehouse by externalId; or why its items may not be imported. */
@@ -40,7 +43,7 @@ const BYTES_PER_BATCH = 4 * 1024 * 1024
  * aborted it stores the batch that it has read, and ends.
  */
 export async function importRows(
-  rows: AsyncIterable<Iterable<ImportRow>>,
+  rows: AsyncIterable<readonly ImportRow[]>,
   begin: RowProgress,
   target: ImportTarget,
 ): Promise<RowProgress> {
@@ -79,11 +82,11 @@ async function storeBatch(
   let replaced = 0
   for (const row of batch) {
     if ('isReplaced' in row) replaced += 1
-    else if ('fault' in row) rejects.push({ ...row.at, reason: row.fault, text: row.text() })
+    else if ('fault' in row) rejects.push({ ...row.shown(), reason: row.fault })
     else {
       const profile = profiles.get(row.externalId) ?? { fault: 'externalId: is not known here' }
       if ('profileId' in profile) items.push({ profileId: profile.profileId, ...row.item })
-      else rejects.push({ ...row.at, reason: profile.fault, text: row.text() })
+      else rejects.push({ ...row.shown(), reason: profile.fault })
     }
   }
   const { accepted, duplicate } = items.length > 0 ? await add(items) : { accepted: 0, duplicate: 0 }

@@ -31,9 +31,10 @@ export async function* fileRows(
   options: ItemOptions,
 ): AsyncGenerator<readonly ImportRow[]> {
   for await (const entry of entries) {
-    const place = { at: { line: entry.line }, position: entry.end, line: entry.line }
-    if ('fault' in entry) yield [{ ...place, fault: entry.fault, text: () => entry.text }]
-    else yield [{ ...place, ...toItem(entry.fields, options), text: () => JSON.stringify(entry.fields) }]
+    const { line, end: position } = entry
+    const text = () => ('fault' in entry ? entry.text : JSON.stringify(entry.fields))
+    const outcome = 'fault' in entry ? { fault: entry.fault } : toItem(entry.fields, options)
+    yield [{ position, line, ...outcome, shown: () => ({ line, text: text() }) }]
   }
 }
 
@@ -48,11 +49,20 @@ export function toItem(fields: Fields, options: ItemOptions): ParsedItem | { rea
   if (stream.evidenceOf && (handedInAt ?? '') !== '' && !(Number(handedInAtMs) <= nowMs))
     return { fault: `${HANDED_IN_AT}: is no date-time, or later than now` }
   const body = withOffsets(format === 'csv' ? typedCells(stream, rest) : rest, options.completeOffset)
-  const { error } = stream.schema.safeParse(body)
-  if (error) return { fault: error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ') }
+  const fault = faultOfItem(stream, body)
+  if (fault !== undefined) return { fault }
   const strange = stream.strangeType?.(body)
   if (strange) options.onStrangeType?.(strange)
   return { externalId, item: { stream: stream.name, ...withItemKey({ externalId, body, handedInAtMs }, options) } }
+}
+
+/** Every fault of an item, and no value; undefined for an item that the schema accepts. */
+export function faultOfItem({ schema, quickCheck }: Pick<PushedStream, 'schema' | 'quickCheck'>, body: Fields) {
+  if (quickCheck?.(body)) return undefined
+  return schema
+    .safeParse(body)
+    .error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+    .join('; ')
 }
 
 type Handed = { readonly externalId: string; readonly body: Fields; readonly handedInAtMs: number | undefined }

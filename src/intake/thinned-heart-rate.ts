@@ -33,12 +33,13 @@ export function createThinnedHeartRate(detail: HeartRateDetail) {
     put(draft: LogDraft): readonly LogDraft[] | false {
       if (draft.dataType !== 'heart_rate') return [draft]
       const startMs = Math.floor(draft.start.atMs / lengthMs) * lengthMs
-      const key = JSON.stringify([draft.source, draft.deviceType, draft.deviceId, draft.recordingMethod, startMs])
+      const { source, deviceType, deviceId, recordingMethod, modifiedMs } = draft.origin
+      const key = JSON.stringify([source, deviceType, deviceId, recordingMethod, startMs])
       if (closed.has(key)) return false
       const bucket = open.get(key) ?? { draft, sum: 0, count: 0, startMs, modifiedMs: undefined }
       bucket.sum += draft.value
       bucket.count += 1
-      if (draft.modifiedMs !== undefined) bucket.modifiedMs = Math.max(bucket.modifiedMs ?? 0, draft.modifiedMs)
+      if (modifiedMs !== undefined) bucket.modifiedMs = Math.max(bucket.modifiedMs ?? 0, modifiedMs)
       open.set(key, bucket)
       return open.size > BUCKETS_MAX ? closeOldest() : []
     },
@@ -53,8 +54,6 @@ function averageOf({ draft, sum, count, startMs, modifiedMs }: Bucket, lengthMs:
     value: sum / count,
     start: { atMs: startMs, offsetMinutes },
     end: { atMs: startMs + lengthMs, offsetMinutes },
-    modifiedMs,
-    ownId: undefined,
-    aggregation: 'avg',
+    origin: { ...draft.origin, modifiedMs, ownId: undefined, aggregation: 'avg' },
   }
 }

@@ -15,9 +15,7 @@ const draft: LogDraft = {
   value: 60,
   start: at(beginMs),
   end: at(beginMs),
-  source: 'Watch',
-  deviceType: 'watch',
-  recordingMethod: 'automatically_recorded',
+  origin: { source: 'Watch', deviceType: 'watch', recordingMethod: 'automatically_recorded' },
 }
 
 /** A format whose records are these drafts. */
@@ -32,8 +30,9 @@ const formatOf = (drafts: readonly LogDraft[]): HealthFormat => ({
   detects: () => true,
   async *read() {
     yield {
-      records: drafts.map((healthDraft, index) => ({ place: `record ${index + 1}`, draft: healthDraft })),
+      records: drafts.map((healthDraft, index) => ({ place: index + 1, draft: healthDraft })),
       bytesRead: 1,
+      counted: 'record',
     }
   },
 })
@@ -74,12 +73,12 @@ test('a duration with fractions of a millisecond becomes an item of whole millis
 
 test('a draft that no schema would take is rejected alone, before anything is stored', async () => {
   const bad: readonly LogDraft[] = [
-    { ...draft, deviceId: 'x'.repeat(201) },
-    { ...draft, deviceType: 'x'.repeat(101) },
+    { ...draft, origin: { ...draft.origin, deviceId: 'x'.repeat(201) } },
+    { ...draft, origin: { ...draft.origin, deviceType: 'x'.repeat(101) } },
     { ...draft, start: at(beginMs, Number.NaN) },
     { ...draft, start: at(beginMs, 1000), end: at(beginMs, 1000) },
     { ...draft, start: at(beginMs, 60.5), end: at(beginMs, 60.5) },
-    { ...draft, properties: { note: '\u0000' } },
+    { ...draft, origin: { ...draft.origin, properties: { note: '\u0000' } } },
   ]
   const { logs, rejects, reports } = await importOne(fileOf('a', 'a'), { formats: [formatOf([...bad, draft])] })
 

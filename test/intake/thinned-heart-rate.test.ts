@@ -1,20 +1,22 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { MINUTE, SECOND } from '../../src/base/time/units.ts'
-import type { LogDraft } from '../../src/intake/formats/export-format.ts'
+import type { LogDraft, Origin } from '../../src/intake/formats/export-format.ts'
 import { createThinnedHeartRate } from '../../src/intake/thinned-heart-rate.ts'
 
 const startMs = Date.parse('2026-03-02T08:00:00Z')
-const beat = (seconds: number, value: number, changed: Partial<LogDraft> = {}): LogDraft => ({
+const beat = (seconds: number, value: number, changed: Partial<Origin> = {}): LogDraft => ({
   dataType: 'heart_rate',
   value,
   start: { atMs: startMs + seconds * SECOND, offsetMinutes: 60 },
   end: { atMs: startMs + seconds * SECOND, offsetMinutes: 60 },
-  source: 'watch',
-  deviceType: 'watch',
-  deviceId: 'a',
-  recordingMethod: 'automatically_recorded',
-  ...changed,
+  origin: {
+    source: 'watch',
+    deviceType: 'watch',
+    deviceId: 'a',
+    recordingMethod: 'automatically_recorded',
+    ...changed,
+  },
 })
 const thinnedTo = (detail: '1m' | '5m', drafts: readonly LogDraft[]) => {
   const { put, end } = createThinnedHeartRate(detail)
@@ -24,8 +26,9 @@ const thinnedTo = (detail: '1m' | '5m', drafts: readonly LogDraft[]) => {
 test('the beats of a minute become one log of their mean, from its beginning to its end', () => {
   const [first, second] = thinnedTo('1m', [beat(0, 60, { ownId: 'x' }), beat(59.9, 80), beat(60, 100)])
 
-  expect(first).toMatchObject({ value: 70, aggregation: 'avg', start: { atMs: startMs, offsetMinutes: 60 } })
-  expect(first).toMatchObject({ end: { atMs: startMs + MINUTE, offsetMinutes: 60 }, ownId: undefined })
+  expect(first).toMatchObject({ value: 70, start: { atMs: startMs, offsetMinutes: 60 } })
+  expect(first).toMatchObject({ end: { atMs: startMs + MINUTE, offsetMinutes: 60 } })
+  expect(first?.origin).toMatchObject({ aggregation: 'avg', ownId: undefined })
   expect(second).toMatchObject({ value: 100, start: { atMs: startMs + MINUTE, offsetMinutes: 60 } })
 })
 
@@ -46,12 +49,12 @@ test('a mean counts as changed when the newest of its beats was', () => {
     beat(3, 60),
   ]
 
-  expect(thinnedTo('5m', drafts)).toMatchObject([{ modifiedMs: 9 }])
-  expect(thinnedTo('5m', [beat(0, 60)])).toMatchObject([{ modifiedMs: undefined }])
+  expect(thinnedTo('5m', drafts)).toMatchObject([{ origin: { modifiedMs: 9 } }])
+  expect(thinnedTo('5m', [beat(0, 60)])).toMatchObject([{ origin: { modifiedMs: undefined } }])
 })
 
 test('raw beats, and all other measurements, pass at once', () => {
-  const steps = beat(0, 10, { dataType: 'steps' })
+  const steps: LogDraft = { ...beat(0, 10), dataType: 'steps' }
   const raw = createThinnedHeartRate('raw')
 
   expect([raw.put(beat(0, 60)), raw.end()]).toEqual([[beat(0, 60)], []])

@@ -5,7 +5,7 @@ import { isValueOf, valueBoundsOf } from './log-value-bounds.ts'
 import { durationMsOf, endsAfterStart, isObject } from './query-shapes.ts'
 import { optionalTextSchema, stringMapSchema, textSchema, uuidSchema } from './text.ts'
 
-const logTypes = [
+export const logTypes = [
   'demographic',
   'sleep',
   'activity',
@@ -22,7 +22,7 @@ const logTypes = [
   'symptom',
 ] as const
 
-const recordingMethods = ['unknown', 'manual_entry', 'automatically_recorded', 'actively_recorded'] as const
+export const recordingMethods = ['unknown', 'manual_entry', 'automatically_recorded', 'actively_recorded'] as const
 
 const legacyRecordingMethods = [
   'RECORDING_METHOD_UNKNOWN',
@@ -35,7 +35,7 @@ const legacyRecordingMethods = [
 export const logsPerUploadMax = 1000
 export const uploadBytesMax = 1024 * 1024
 
-const logDaysMax = 366
+export const logDaysMax = 366
 
 const recordingMethodSchema = z
   .enum([...recordingMethods, ...legacyRecordingMethods])

@@ -1,4 +1,9 @@
 import { daysInMonths, twoDigits } from '../time/instant.ts'
+import { DAY } from '../time/units.ts'
+import { logDaysMax, logTypes, recordingMethods } from './data-log.ts'
+import { isValueOf } from './log-value-bounds.ts'
+import { durationMsOf } from './query-shapes.ts'
+import { isCleanText } from './text.ts'
 
 /**
  * True only for records that the schema of the stream surely accepts, at a fifth of the cost of the schema. After false
@@ -72,6 +77,25 @@ export const quickChecks = {
     isText(r['category']) &&
     isText(r['value']) &&
     isInstant(r['endDateTime']),
+  dataLogs: (r) =>
+    isShortText(r['dataType'], 100) &&
+    typeof r['value'] === 'number' &&
+    isValueOf(r['dataType'], r['value']) &&
+    knownLogTypes.has(r['logType']) &&
+    knownMethods.has(r['recordingMethod']) &&
+    isShortText(r['unit'], 50) &&
+    isShortText(r['source'], 200) &&
+    isShortText(r['deviceType'], 100) &&
+    isLogSpan(r['startDateTime'], r['endDateTime']) &&
+    (isNothing(r['id']) || isUuid(r['id'])) &&
+    (isNothing(r['deviceId']) || isShortText(r['deviceId'], 200)) &&
+    (isNothing(r['sourceId']) || isShortText(r['sourceId'], 200)) &&
+    (isNothing(r['periodicity']) || r['periodicity'] === 'hourly' || r['periodicity'] === 'daily') &&
+    (isNothing(r['aggregation']) || r['aggregation'] === 'sum' || r['aggregation'] === 'avg') &&
+    (isNothing(r['modifiedDateTime']) || isRecentInstant(r['modifiedDateTime'])) &&
+    isNothing(r['postDateTime']) &&
+    isNothing(r['additionalProperties']) &&
+    isNothing(r['parentId']),
 } satisfies Record<string, QuickCheck>
 
 const isName = (value: unknown) => typeof value === 'string' && value !== ''
@@ -80,6 +104,25 @@ const isText = (value: unknown) => value === undefined || typeof value === 'stri
 const isNumber = (value: unknown) => value === undefined || (typeof value === 'number' && Number.isFinite(value))
 const isBoolean = (value: unknown) => value === undefined || typeof value === 'boolean'
 const isList = (value: unknown) => value === undefined || Array.isArray(value)
+const isNothing = (value: unknown) => value === undefined || value === null
+const isShortText = (value: unknown, charactersMax: number): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= charactersMax && isCleanText(value)
+const isUuid = (value: unknown) => typeof value === 'string' && uuid.test(value)
+const uuid = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
+const knownLogTypes: ReadonlySet<unknown> = new Set(logTypes)
+const knownMethods: ReadonlySet<unknown> = new Set(recordingMethods)
+
+/** A date-time of 1901 to 1999 or of 2000 to 2099 can be stored in any offset. */
+const isRecentInstant = (value: unknown): value is string =>
+  isCommonInstant(value) && (value.startsWith('20') || (value.startsWith('19') && !value.startsWith('1900')))
+
+function isLogSpan(start: unknown, end: unknown): boolean {
+  if (!isRecentInstant(start)) return false
+  if (end === start) return true
+  const lengthMs = isRecentInstant(end) ? durationMsOf(start, end) : undefined
+  return lengthMs !== undefined && lengthMs >= 0 && lengthMs <= logDaysMax * DAY
+}
+
 const isInstant = (value: unknown) => value === undefined || value === null || isCommonInstant(value)
 
 const DASH = 45
@@ -94,7 +137,7 @@ const SECONDS_END = 19
  * `2026-07-11T00:00:00+12:00`, `…Z`, with or without a fraction, on any day but the 29th of February, so that no calendar
  * is needed. The schema decides about every other text.
  */
-function isCommonInstant(value: unknown): boolean {
+function isCommonInstant(value: unknown): value is string {
   if (typeof value !== 'string' || value.length < 20 || value.length > 35) return false
   if (value.charCodeAt(4) !== DASH || value.charCodeAt(7) !== DASH || value.charCodeAt(10) !== LETTER_T) return false
   if (value.charCodeAt(13) !== COLON || value.charCodeAt(16) !== COLON) return false

@@ -1,5 +1,13 @@
 import { Problem } from '../../base/errors.ts'
-import type { FileHead, HealthFormat, HealthRecord, MappingRow, ReadOptions } from './export-format.ts'
+import type {
+  FileHead,
+  HealthFormat,
+  HealthRecord,
+  MappingRow,
+  Origin,
+  ReadOptions,
+  RecordPlace,
+} from './export-format.ts'
 import type { MeasureName, SessionName } from './measures.ts'
 import { type RowReader, readTableRows, type SourceRow } from './small-files.ts'
 import { later, type RecordTime } from './source-times.ts'
@@ -10,17 +18,16 @@ import {
   lastingRecord,
   measuredRecord,
   numberIn,
-  type Origin,
   sessionName,
 } from './source-values.ts'
 
-type RecordsOf = (row: SourceRow, place: string, options: ReadOptions) => readonly HealthRecord[]
+type RecordsOf = (row: SourceRow, place: RecordPlace, options: ReadOptions) => readonly HealthRecord[]
 
 /** Maps a field of a row, or the whole row, to records; `mapping` lists the same for the docs. */
 export type FieldRule = {
   /** The field, where it is one. */
   readonly from?: string
-  readonly recordsOf: (row: SourceRow, place: string, frame: DraftFrame) => readonly HealthRecord[]
+  readonly recordsOf: (row: SourceRow, place: RecordPlace, frame: DraftFrame) => readonly HealthRecord[]
   /** `from` is the place within the file; empty for the file itself. */
   readonly mapping: readonly MappingRow[]
 }
@@ -75,9 +82,9 @@ export function declareFormat({ origin, kinds, leftOut, ...about }: DeclaredForm
       for await (const { rows, bytesRead } of reader?.rowsOf(file, options.head) ?? []) {
         const records = rows.flatMap((row) => {
           number += 1
-          return reader ? readRow(reader.recordsOf, row, { place: `record ${number}`, options }) : []
+          return reader ? readRow(reader.recordsOf, row, { place: number, options }) : []
         })
-        yield { records, bytesRead }
+        yield { records, bytesRead, counted: 'record' }
       }
     },
   }
@@ -87,7 +94,7 @@ export function declareFormat({ origin, kinds, leftOut, ...about }: DeclaredForm
 function readRow(
   recordsOf: RecordsOf,
   row: SourceRow,
-  { place, options }: { readonly place: string; readonly options: ReadOptions },
+  { place, options }: { readonly place: RecordPlace; readonly options: ReadOptions },
 ): readonly HealthRecord[] {
   try {
     return recordsOf(row, place, options)
@@ -117,7 +124,7 @@ export function declareRows(origin: Origin, { file, when, frame, fields }: RowDe
   }
 }
 
-/** Writes out the fields, as `draftOfOrigin` does and for its reason. */
+/** Writes out the fields: to copy an origin and add fields to the copy costs as much as all else of reading a record. */
 const frameOf = (origin: Origin, time: RecordTime, ofRow: Partial<DraftFrame>): DraftFrame => ({
   start: ofRow.start ?? time.start,
   end: ofRow.end ?? time.end,

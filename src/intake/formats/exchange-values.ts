@@ -1,5 +1,5 @@
 import { HOUR } from '../../base/time/units.ts'
-import type { HealthRecord } from './export-format.ts'
+import type { HealthRecord, RecordPlace } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { type DraftFrame, fieldsIn, measuredRecord, numberIn, textIn } from './source-values.ts'
 
@@ -29,7 +29,7 @@ const unitOf = (text: string): string => (Object.hasOwn(unitNames, text) ? (unit
 
 /** A record of `{"value": 72, "unit": "kg"}`, or of a bare number, which has no unit but counts. FHIR has a `code` for the unit. */
 export function quantityRecord(
-  place: string,
+  place: RecordPlace,
   { to, quantity }: { readonly to: MeasureName; readonly quantity: unknown },
   frame: DraftFrame,
 ): HealthRecord {

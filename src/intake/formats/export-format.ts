@@ -20,6 +20,12 @@ export type LogDraft = {
   readonly value: number
   readonly start: SourceInstant
   readonly end: SourceInstant
+  /** Shared by the records of a row or a file: to copy its fields into each would cost as much as all else of reading a record. */
+  readonly origin: Origin
+}
+
+/** Where a record comes from, and what its source says about it. */
+export type Origin = {
   readonly source: string
   readonly deviceType: string
   readonly deviceId?: string | undefined
@@ -33,15 +39,22 @@ export type LogDraft = {
   readonly properties?: Readonly<Record<string, string>> | undefined
 }
 
+/** The number of a record among those that its batch counts, or words. The words of a number are made only where they are shown. */
+export type RecordPlace = number | string
+
 /** The outcome of one record of a file. A reason names no value. */
-export type HealthRecord = { readonly place: string } & (
+export type HealthRecord = { readonly place: RecordPlace } & (
   | { readonly draft: LogDraft }
   | { readonly leftOut: string }
   | { readonly fault: string; readonly text: string }
 )
 
-/** Records in the order of the file, and how many bytes of it they came from so far. */
-export type RecordBatch = { readonly records: readonly HealthRecord[]; readonly bytesRead: number }
+/** Records in the order of the file, how many bytes of it they came from so far, and the name of what their places count. */
+export type RecordBatch = {
+  readonly records: readonly HealthRecord[]
+  readonly bytesRead: number
+  readonly counted: string
+}
 
 /** One row of the mapping table in the docs. */
 export type MappingRow = {

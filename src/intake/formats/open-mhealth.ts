@@ -1,7 +1,7 @@
 import { HOUR, MINUTE, SECOND } from '../../base/time/units.ts'
 import { declareFormat, type RowDeclaration } from './declared-format.ts'
 import { asDaily, quantityRecord } from './exchange-values.ts'
-import type { FileHead, HealthRecord } from './export-format.ts'
+import type { FileHead, HealthRecord, RecordPlace } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonLinesOrRows, type SourceRow } from './small-files.ts'
 import { between, instantIn, lastingFrom, later, momentAt, type RecordTime } from './source-times.ts'
@@ -102,7 +102,7 @@ const dataPoints: RowDeclaration = {
 function recordsOfBody(
   schema: string,
   body: SourceRow,
-  { place, frame }: { readonly place: string; readonly frame: DraftFrame },
+  { place, frame }: { readonly place: RecordPlace; readonly frame: DraftFrame },
 ): readonly HealthRecord[] {
   if (schema === 'sleep-episode') return [lastingRecord(place, 'sleep_stage_in_bed', frame)]
   if (schema === 'physical-activity')

@@ -1,5 +1,5 @@
 import { MINUTE } from '../../base/time/units.ts'
-import type { HealthRecord, LogDraft } from './export-format.ts'
+import type { HealthRecord, LogDraft, Origin, RecordPlace } from './export-format.ts'
 import { type MeasureName, measureOf, type SessionName } from './measures.ts'
 import type { SourceRow } from './small-files.ts'
 import { conversionTo } from './source-units.ts'
@@ -7,7 +7,7 @@ import { conversionTo } from './source-units.ts'
 const TEXT_SHOWN_MAX = 500
 
 /** The outcome of a row that does not fit. */
-export const faultOf = (place: string, fault: string, row: SourceRow): HealthRecord[] => [
+export const faultOf = (place: RecordPlace, fault: string, row: SourceRow): HealthRecord[] => [
   { place, fault, text: JSON.stringify(row).slice(0, TEXT_SHOWN_MAX) },
 ]
 
@@ -32,14 +32,11 @@ export const isAnyPositive = (row: SourceRow, fields: readonly string[]): boolea
   fields.some((name) => numberIn(row[name]) > 0)
 
 /** All of a draft that the records of a row share. */
-export type DraftFrame = Omit<LogDraft, 'dataType' | 'value'>
-
-/** A frame before the time of a row is known. */
-export type Origin = Omit<DraftFrame, 'start' | 'end'>
+export type DraftFrame = Origin & Pick<LogDraft, 'start' | 'end'>
 
 /** A measurement in our unit, or a fault where the unit is not known for the measure. */
 export function measuredRecord(
-  place: string,
+  place: RecordPlace,
   { to, unit, value }: { readonly to: MeasureName; readonly unit: string; readonly value: number },
   frame: DraftFrame,
 ): HealthRecord {
@@ -48,35 +45,19 @@ export function measuredRecord(
   const { start, end } = frame
   return {
     place,
-    draft: draftOfOrigin({ dataType: to, value: value * conversion.scale + conversion.shift, start, end }, frame),
+    draft: { dataType: to, value: value * conversion.scale + conversion.shift, start, end, origin: frame },
   }
 }
 
 /** A record that lasts from its start to its end: a stage of sleep, a session of exercise. */
-export function lastingRecord(place: string, dataType: MeasureName | SessionName, frame: DraftFrame): HealthRecord {
+export function lastingRecord(
+  place: RecordPlace,
+  dataType: MeasureName | SessionName,
+  frame: DraftFrame,
+): HealthRecord {
   const { start, end } = frame
-  return { place, draft: draftOfOrigin({ dataType, value: (end.atMs - start.atMs) / MINUTE, start, end }, frame) }
+  return { place, draft: { dataType, value: (end.atMs - start.atMs) / MINUTE, start, end, origin: frame } }
 }
-
-/** Writes out the fields: to copy an origin and add fields to the copy costs as much as all else of reading a record. */
-export const draftOfOrigin = (
-  { dataType, value, start, end }: Pick<LogDraft, 'dataType' | 'value' | 'start' | 'end'>,
-  origin: Origin,
-): LogDraft => ({
-  dataType,
-  value,
-  start,
-  end,
-  source: origin.source,
-  deviceType: origin.deviceType,
-  deviceId: origin.deviceId,
-  recordingMethod: origin.recordingMethod,
-  modifiedMs: origin.modifiedMs,
-  periodicity: origin.periodicity,
-  aggregation: origin.aggregation,
-  ownId: origin.ownId,
-  properties: origin.properties,
-})
 
 /** `Functional Strength Training` is `exercise_session_functional_strength_training`. */
 export function sessionName(text: unknown): SessionName {

@@ -1,6 +1,6 @@
 import { SECOND } from '../../base/time/units.ts'
 import { declareFormat, type FieldRule, type FileKind, lasting, measure, session } from './declared-format.ts'
-import type { FileHead, HealthRecord, MappingRow } from './export-format.ts'
+import type { FileHead, HealthRecord, MappingRow, RecordPlace } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import type { SourceRow } from './small-files.ts'
 import { instantIn, instantsIn, later, localFrom, wallMsIn } from './source-times.ts'
@@ -43,7 +43,7 @@ const listOf = (value: unknown): number[] | undefined => {
   return numbers && numbers.length <= LIST_MAX && !numbers.some(Number.isNaN) ? numbers : undefined
 }
 
-type SliceRecord = (place: string, slice: { readonly value: number; readonly frame: DraftFrame }) => HealthRecord
+type SliceRecord = (place: RecordPlace, slice: { readonly value: number; readonly frame: DraftFrame }) => HealthRecord
 
 /**
  * A raw file: `2022-01-06T12:50:26+01:00,"[60,60]","[13,5]"`, values one after the other, each as long as the seconds beside it.
@@ -52,7 +52,7 @@ type SliceRecord = (place: string, slice: { readonly value: number; readonly fra
 const rawFile = (file: string, mapping: readonly MappingRow[], recordOf: SliceRecord): FileKind => ({
   rows: readWithingsRows,
   recognises: (head: FileHead) => isRaw(head) && new RegExp(`(^|/)${file}(_\\d+)?\\.csv$`).test(head.name),
-  recordsOf(row: SourceRow, place: string) {
+  recordsOf(row: SourceRow, place: RecordPlace) {
     const [start, seconds, values] = [instantIn(row['start']), listOf(row['duration']), listOf(row['value'])]
     if (!start || !seconds || !values || seconds.length !== values.length)
       return faultOf(place, 'a row whose start, durations or values do not fit', row)

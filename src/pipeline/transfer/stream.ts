@@ -65,6 +65,8 @@ type PushedCommon = {
   readonly name: string
   /** Checks an item. Its keys are the columns that a CSV file may have. */
   readonly schema: z.ZodObject
+  /** Recognises items that the schema surely accepts, at a fraction of its cost. The schema checks all other items. */
+  readonly quickCheck?: QuickCheck
   /** The columns of a CSV file whose cells are numbers. */
   readonly numbers: readonly string[]
   /** The type of an item when nothing is derived from items of that type: the item is accepted, and its type is reported. */

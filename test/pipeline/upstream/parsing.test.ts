@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { pulledStreams } from '../../../config/streams.ts'
+import { dataLogInputSchema } from '../../../src/base/contract/data-log.ts'
 import { quickChecks } from '../../../src/base/contract/quick-check.ts'
 import { Rejected } from '../../../src/base/errors.ts'
 import { HOUR } from '../../../src/base/time/units.ts'
@@ -141,7 +142,35 @@ describe('the quick check', () => {
     )
   })
 
+  const log = {
+    ...{ logType: 'heart', dataType: 'heart_rate', value: 60, unit: 'bpm', source: 'Watch', deviceType: 'watch' },
+    ...{ recordingMethod: 'manual_entry', startDateTime: '2026-03-03T00:00:00Z', endDateTime: '2026-03-03T00:00:00Z' },
+  }
+  const long = 'x'.repeat(250)
+  const oddField = fc.oneof(
+    odd,
+    instant,
+    likely,
+    fc.constantFrom('', long, '\u0000', '\ud800', -1, 1001, Number.NaN, undefined, 'daily', 'sum', 'sleep'),
+    fc.constantFrom('1900-01-01T00:00:00+02:00', '2199-12-31T23:00:00-13:00', '1901-01-01T00:00:00Z'),
+    fc.constantFrom('RECORDING_METHOD_UNKNOWN', '3F6D1C0A-6c4e-4a55-9d0e-0e6a0c1f7b21', '3f6d1c0a-6c4e-4a55-9d0e'),
+  )
+  const fieldsOfLogs = Object.keys(dataLogInputSchema.shape)
+  test('of data-logs accepts only what the schema accepts', () => {
+    const changes = fc.dictionary(fc.constantFrom(...fieldsOfLogs), oddField, { maxKeys: 4 })
+    fc.assert(
+      fc.property(changes, (changed) => {
+        const fields = { ...log, ...changed }
+        if (quickChecks.dataLogs(fields))
+          expect(dataLogInputSchema.safeParse(fields).success, JSON.stringify(fields)).toBe(true)
+      }),
+      { numRuns: 10_000 },
+    )
+  })
+
   test('takes the ordinary record of every list, so that the slow way stays rare', () => {
+    expect(quickChecks.dataLogs({ ...log, id: '3f6d1c0a-6c4e-4a55-9d0e-0e6a0c1f7b21', deviceId: undefined })).toBe(true)
+    expect(quickChecks.dataLogs({ ...log, endDateTime: '2026-03-03T01:00:00+01:00' })).toBe(true)
     const day = { startDateTime: '2026-03-03T00:00:00+12:00', endDateTime: '2026-03-03T23:59:59.5Z' }
     expect(quickChecks.scores({ type: 'sleep', value: 0.7, scoreDateTime: day.startDateTime, factors: [] })).toBe(true)
     expect(quickChecks.biomarkers({ type: 'steps', value: '12', ...day })).toBe(true)

@@ -1,7 +1,7 @@
 import { parseOffset, twoDigits } from '../../../base/time/instant.ts'
 import { DAY, MINUTE } from '../../../base/time/units.ts'
-import type { ExportFile, HealthFormat, HealthRecord, LogDraft, RecordBatch, SourceInstant } from '../export-format.ts'
-import { type MeasureName, measureOf } from '../measures.ts'
+import type { ExportFile, HealthFormat, HealthRecord, Origin, RecordBatch, SourceInstant } from '../export-format.ts'
+import { type MeasureName, measureOf, type SessionName } from '../measures.ts'
 import { wallClockMs } from '../source-times.ts'
 import { conversionTo } from '../source-units.ts'
 import { createDeviceParser } from './apple-device.ts'
@@ -46,21 +46,21 @@ async function* readAppleHealth(file: ExportFile): AsyncGenerator<RecordBatch> {
   for await (const chunk of await file.open()) {
     elements.write(chunk)
     bytesRead += chunk.length
-    yield { records: collector.take(), bytesRead }
+    yield { records: collector.take(), bytesRead, counted: 'record' }
   }
   elements.end()
-  yield { records: collector.take(), bytesRead }
+  yield { records: collector.take(), bytesRead, counted: 'record' }
 }
 
 /** Collects the records of the elements that were closed since it was asked last. */
 function createCollector() {
   const deviceOf = createDeviceParser()
   let records: HealthRecord[] = []
-  let number = 0
+  let place = 0
   let current: OpenElement | undefined
-  const add = (of: (element: OpenElement) => SourceOutcome, element: OpenElement) => {
-    number += 1
-    records.push({ place: `record ${number}`, ...of(element) })
+  const leaveOut = (leftOut: string) => {
+    place += 1
+    records.push({ place, leftOut })
   }
   return {
     open(name: string, attributes: Attributes) {
@@ -68,12 +68,12 @@ function createCollector() {
       else if (name === 'MetadataEntry') keepMetadata(current, attributes)
       else if (name === 'WorkoutStatistics' && (current?.sums.length ?? CHILDREN_MAX) < CHILDREN_MAX)
         current?.sums.push(attributes)
-      else if (name === 'ActivitySummary') add(() => ({ leftOut: 'ActivitySummary' }), noElement)
-      else if (name === 'Me') add(() => ({ leftOut: 'Me' }), noElement)
+      else if (name === 'ActivitySummary' || name === 'Me') leaveOut(name)
     },
     close(name: string) {
       if (!current || (name !== 'Record' && name !== 'Workout')) return
-      add((element) => (name === 'Record' ? recordOf(element, deviceOf) : workoutOf(element, deviceOf)), current)
+      place += 1
+      records.push((name === 'Record' ? recordOf : workoutOf)(place, current, deviceOf))
       current = undefined
     },
     take() {
@@ -84,38 +84,38 @@ function createCollector() {
   }
 }
 
-const noElement: OpenElement = { attributes: {}, metadata: undefined, sums: [] }
-
 function keepMetadata(element: OpenElement | undefined, { key, value }: Attributes): void {
   if (!element || key === undefined || value === undefined) return
   element.metadata ??= new Map()
   if (element.metadata.size < CHILDREN_MAX) element.metadata.set(key, value)
 }
 
-type SourceOutcome = { draft: LogDraft } | { leftOut: string } | { fault: string; text: string }
 type DeviceOf = ReturnType<typeof createDeviceParser>
 
-const faultOf = (fault: string, { attributes }: OpenElement): SourceOutcome => ({
+const faultOf = (place: number, fault: string, { attributes }: OpenElement): HealthRecord => ({
+  place,
   fault,
   text: JSON.stringify(attributes).slice(0, TEXT_SHOWN_MAX),
 })
 
-function recordOf(element: OpenElement, deviceOf: DeviceOf): SourceOutcome {
+function recordOf(place: number, element: OpenElement, deviceOf: DeviceOf): HealthRecord {
   const { type = '', value = '', unit = '' } = element.attributes
   if (type === sleepType) {
     const stage = sleepMeasure(value)
     if (stage === 'sleep_stage_in_bed' && isScheduledNight(element))
-      return { leftOut: `${type}: the bedtime and the alarm of the person’s settings` }
-    return stage ? draftOf(element, deviceOf, { dataType: stage }) : { leftOut: `${type} of another value` }
+      return { place, leftOut: `${type}: the bedtime and the alarm of the person’s settings` }
+    return stage
+      ? draftRecord(element, deviceOf, { place, dataType: stage })
+      : { place, leftOut: `${type} of another value` }
   }
   const dataType = quantityMeasure(type)
-  if (!dataType) return { leftOut: type === '' ? 'Record without a type' : type }
+  if (!dataType) return { place, leftOut: type === '' ? 'Record without a type' : type }
   const number = value.trim() === '' ? Number.NaN : Number(value)
-  if (!Number.isFinite(number)) return faultOf('value: is no number', element)
+  if (!Number.isFinite(number)) return faultOf(place, 'value: is no number', element)
   const amount = amountOf(dataType, number, unit)
   return amount === undefined
-    ? faultOf('unit: is not known for this type', element)
-    : draftOf(element, deviceOf, { dataType, value: amount })
+    ? faultOf(place, 'unit: is not known for this type', element)
+    : draftRecord(element, deviceOf, { place, dataType, value: amount })
 }
 
 const ALARM_MS = 10 * MINUTE
@@ -143,10 +143,10 @@ function amountOf(dataType: MeasureName, value: number, unit: string): number | 
   return conversion && value * conversion.scale + conversion.shift
 }
 
-function workoutOf(element: OpenElement, deviceOf: DeviceOf): SourceOutcome {
+function workoutOf(place: number, element: OpenElement, deviceOf: DeviceOf): HealthRecord {
   const { workoutActivityType = '' } = element.attributes
   const dataType = `exercise_session_${exerciseName(workoutActivityType)}` as const
-  return draftOf(element, deviceOf, { dataType, properties: totalsOf(element) })
+  return draftRecord(element, deviceOf, { place, dataType, properties: totalsOf(element) })
 }
 
 /** The totals of a workout: attributes of it until iOS 15, and elements in it since. */
@@ -172,30 +172,34 @@ function totalsOf({ attributes, sums }: OpenElement): Record<string, string> {
   )
 }
 
-type Found = Pick<LogDraft, 'dataType'> & Partial<Pick<LogDraft, 'value' | 'properties'>>
+type Found = {
+  readonly place: number
+  readonly dataType: MeasureName | SessionName
+  readonly value?: number
+  readonly properties?: Origin['properties']
+}
 
-function draftOf(element: OpenElement, deviceOf: DeviceOf, { dataType, value, properties }: Found): SourceOutcome {
+function draftRecord(
+  element: OpenElement,
+  deviceOf: DeviceOf,
+  { place, dataType, value, properties }: Found,
+): HealthRecord {
   const { startDate, endDate, creationDate, sourceName, device } = element.attributes
   // Most records are of a moment, and written in it: its text is parsed once.
   const start = parseAppleInstant(startDate)
   const end = endDate === startDate ? start : parseAppleInstant(endDate)
-  if (!start || !end) return faultOf('startDate or endDate: is no date-time with an offset', element)
+  if (!start || !end) return faultOf(place, 'startDate or endDate: is no date-time with an offset', element)
   const source = sourceName === undefined ? 'unknown' : plainName(sourceName)
   const { deviceType, deviceId } = deviceOf(device, source)
-  return {
-    draft: {
-      dataType,
-      value: value ?? (end.atMs - start.atMs) / MINUTE,
-      start,
-      end,
-      source,
-      deviceType,
-      deviceId,
-      recordingMethod: element.metadata?.get('HKWasUserEntered') === '1' ? 'manual_entry' : 'automatically_recorded',
-      modifiedMs: (creationDate === endDate ? end : parseAppleInstant(creationDate))?.atMs,
-      properties: properties && Object.keys(properties).length > 0 ? properties : undefined,
-    },
+  const origin: Origin = {
+    source,
+    deviceType,
+    deviceId,
+    recordingMethod: element.metadata?.get('HKWasUserEntered') === '1' ? 'manual_entry' : 'automatically_recorded',
+    modifiedMs: (creationDate === endDate ? end : parseAppleInstant(creationDate))?.atMs,
+    properties: properties && Object.keys(properties).length > 0 ? properties : undefined,
   }
+  return { place, draft: { dataType, value: value ?? (end.atMs - start.atMs) / MINUTE, start, end, origin } }
 }
 
 const otherSpace = /[^\S ]|^ | {2}| $/

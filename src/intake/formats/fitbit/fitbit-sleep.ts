@@ -1,7 +1,7 @@
 import { parseInstant } from '../../../base/time/instant.ts'
 import { intersect, type Span, subtract, union } from '../../../base/time/spans.ts'
 import { HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
-import type { HealthRecord, ReadOptions } from '../export-format.ts'
+import type { HealthRecord, ReadOptions, RecordPlace } from '../export-format.ts'
 import type { MeasureName } from '../measures.ts'
 import type { SourceRow } from '../small-files.ts'
 import { fieldsIn, noSleepMeasured } from '../source-values.ts'
@@ -37,7 +37,11 @@ const isAsleep = ({ dataType }: Level): boolean => dataType !== UNMEASURED && da
  * are cut where a short wake is: no minute counts twice. Only the start is placed by the clock on the wall; the rest is as
  * long after it as it took, for the clock may change in the night.
  */
-export function sleepRecords(night: SourceRow, place: string, { localInstant }: ReadOptions): readonly HealthRecord[] {
+export function sleepRecords(
+  night: SourceRow,
+  place: RecordPlace,
+  { localInstant }: ReadOptions,
+): readonly HealthRecord[] {
   const [startWallMs, endWallMs] = [wallMs(night['startTime']), wallMs(night['endTime'])]
   const levels = fieldsIn(night['levels'])
   const data = levelsIn(levels['data'])
@@ -66,7 +70,7 @@ export function sleepRecords(night: SourceRow, place: string, { localInstant }: 
   return [inBed, ...cutBy(short, within), ...short].map(({ dataType, startMs, endMs }) => {
     const at = (sinceMs: number) => ({ atMs: atMs + sinceMs, offsetMinutes })
     const value = (endMs - startMs) / MINUTE
-    return { place, draft: { dataType, value, start: at(startMs), end: at(endMs), ...device } }
+    return { place, draft: { dataType, value, start: at(startMs), end: at(endMs), origin: device } }
   })
 }
 

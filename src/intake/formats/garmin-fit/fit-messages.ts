@@ -7,9 +7,6 @@ export type FitFields = { get(field: number): number | undefined }
 
 export type FitMessage = FitFields & { readonly place: number }
 
-/** The words for the place of a message, which are made only where a record is. */
-export const placeOf = ({ place }: FitMessage): string => `message ${place}`
-
 type Field = { readonly at: number; readonly base: BaseType }
 
 type Definition = {

@@ -1,9 +1,8 @@
 import { localDateOf } from '../../../base/time/instant.ts'
 import { DAY, MINUTE, SECOND } from '../../../base/time/units.ts'
-import type { HealthRecord, SourceInstant } from '../export-format.ts'
+import type { HealthRecord, LogDraft, Origin, RecordPlace, SourceInstant } from '../export-format.ts'
 import { later } from '../source-times.ts'
-import { draftOfOrigin, type Origin } from '../source-values.ts'
-import { type FitFields, type FitMessage, fitInstant, placeOf } from './fit-messages.ts'
+import { type FitFields, type FitMessage, fitInstant } from './fit-messages.ts'
 
 const FIELD = { cycles: 3, activityType: 5, cycles16: 9, packedType: 24, timestamp16: 26, heartRate: 27 }
 const RUNNING = 1
@@ -63,7 +62,7 @@ function createStepCounters(origin: Origin, offsetMinutes: number | undefined) {
       return steps
     },
     /** The total of the day so far. A later file of the same day has a greater one, under the same id. */
-    totalOf(place: string): HealthRecord[] {
+    totalOf(place: RecordPlace): HealthRecord[] {
       if (currentDay === undefined || currentEnd === undefined || offsetMinutes === undefined) return []
       const [day, end] = [currentDay, currentEnd]
       const ofDay = [...counters.values()].filter((counter) => counter.day === day)
@@ -72,7 +71,7 @@ function createStepCounters(origin: Origin, offsetMinutes: number | undefined) {
       const start = { atMs: day * DAY - offsetMinutes * MINUTE, offsetMinutes }
       const identity = { ownId: `${origin.deviceId} ${dateOf(start)}`, modifiedMs: end.atMs }
       const total = { ...origin, ...identity, periodicity: 'daily', aggregation: 'sum' } as const
-      return [{ place, draft: draftOfOrigin({ dataType: 'steps', value, start, end }, total) }]
+      return [{ place, draft: { dataType: 'steps', value, start, end, origin: total } }]
     },
   }
 }
@@ -105,27 +104,27 @@ export function createFitMonitoring(origin: Origin, offsetMinutes: number | unde
       lastSeconds = secondsOf(fields)
       const end = instantOf(lastSeconds)
       if (!end) {
-        records.push({ place: placeOf(fields), fault: 'monitoring without a whole time before it', text: '' })
+        records.push({ place: fields.place, fault: 'monitoring without a whole time before it', text: '' })
         return
       }
       const day = dayEndedBy(end)
       if (counters.isOfNextDay(day)) {
-        records.push(...counters.totalOf(placeOf(fields)))
+        records.push(...counters.totalOf(fields.place))
         beginsDay = true
       }
       const steps = counters.stepsSince(fields, { day, end }, beginsDay)
       if (Number.isNaN(steps))
-        records.push({ place: placeOf(fields), leftOut: 'the first count of a file that begins within a day' })
+        records.push({ place: fields.place, leftOut: 'the first count of a file that begins within a day' })
       else if (steps !== undefined && steps > 0) {
         const from = instantOf(before)
         const start = from && from.atMs < end.atMs ? from : later(end, -MINUTE)
-        const draft = draftOfOrigin({ dataType: 'steps', value: steps, start, end }, origin)
-        records.push({ place: placeOf(fields), draft })
+        const draft: LogDraft = { dataType: 'steps', value: steps, start, end, origin }
+        records.push({ place: fields.place, draft })
       }
       const beats = fields.get(FIELD.heartRate)
       if (beats !== undefined && beats > 0) {
-        const draft = draftOfOrigin({ dataType: 'heart_rate', value: beats, start: end, end }, origin)
-        records.push({ place: placeOf(fields), draft })
+        const draft: LogDraft = { dataType: 'heart_rate', value: beats, start: end, end, origin }
+        records.push({ place: fields.place, draft })
       } else before = lastSeconds
     },
     /** The total of the last day of the file. */

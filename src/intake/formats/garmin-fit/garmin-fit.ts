@@ -1,19 +1,11 @@
 import { hexDigestOf } from '../../../base/text/digest.ts'
 import { HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
-import type { ExportFile, HealthFormat, HealthRecord, MappingRow, RecordBatch } from '../export-format.ts'
+import type { ExportFile, HealthFormat, HealthRecord, MappingRow, Origin, RecordBatch } from '../export-format.ts'
 import { type MeasureName, measureOf, type SessionName } from '../measures.ts'
 import { wholeFile } from '../small-files.ts'
 import { later } from '../source-times.ts'
-import { type DraftFrame, draftOfOrigin, lastingRecord, type Origin } from '../source-values.ts'
-import {
-  type FitFields,
-  type FitMessage,
-  FitMessages,
-  fitChecksum,
-  fitInstant,
-  isFit,
-  placeOf,
-} from './fit-messages.ts'
+import { type DraftFrame, lastingRecord } from '../source-values.ts'
+import { type FitFields, type FitMessage, FitMessages, fitChecksum, fitInstant, isFit } from './fit-messages.ts'
 import { createFitMonitoring, restingRateOfDay } from './fit-monitoring.ts'
 
 /** Messages by their numbers. */
@@ -133,14 +125,18 @@ async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
       const reader = readers[messages.fileIndex] ?? openReader(messages.fileIndex)
       reader.read(messages, records)
       if (records.length < BATCH_RECORDS) continue
-      yield { records, bytesRead }
+      yield { records, bytesRead, counted: 'message' }
       records = []
     }
   } finally {
-    yield { records: [...records, ...readers.flatMap((reader) => reader.end())], bytesRead }
+    yield { records: [...records, ...readers.flatMap((reader) => reader.end())], bytesRead, counted: 'message' }
   }
   if (fitChecksum(bytes) !== 0)
-    yield { records: [{ place: 'the end of the file', fault: 'its checksum does not fit', text: '' }], bytesRead }
+    yield {
+      records: [{ place: 'the end of the file', fault: 'its checksum does not fit', text: '' }],
+      bytesRead,
+      counted: 'message',
+    }
 }
 
 function createMessageReader(origin: Origin, knownOffset: number | undefined) {
@@ -153,7 +149,7 @@ function createMessageReader(origin: Origin, knownOffset: number | undefined) {
     if (number === MESSAGE.monitoring) monitoring.read(message, records)
     else if (number === MESSAGE.session) records.push(sessionOf(message, { origin, offsetMinutes }))
     else if (number === MESSAGE.saturation && message.get(MEASURED_BY) === OFF_WRIST)
-      records.push({ place: placeOf(message), leftOut: 'a saturation that was taken off the wrist' })
+      records.push({ place: message.place, leftOut: 'a saturation that was taken off the wrist' })
     else readMoment(message, records)
   }
   const readMoment = (message: FitMessages, records: HealthRecord[]): void => {
@@ -164,7 +160,7 @@ function createMessageReader(origin: Origin, knownOffset: number | undefined) {
       const at = fitInstant(message.timestamp, offsetMinutes)
       if (!at) {
         records.push({
-          place: placeOf(message),
+          place: message.place,
           fault: 'its time counts from when the device was switched on',
           text: '',
         })
@@ -172,8 +168,8 @@ function createMessageReader(origin: Origin, knownOffset: number | undefined) {
       }
       const isOfDay = message.number === MESSAGE.restingRate
       const identified = isOfDay ? { ...origin, ...restingRateOfDay(at, at.atMs) } : origin
-      const draft = draftOfOrigin({ dataType, value: value / per, start: at, end: at }, identified)
-      records.push({ place: placeOf(message), draft })
+      const draft = { dataType, value: value / per, start: at, end: at, origin: identified }
+      records.push({ place: message.place, draft })
     }
   }
   return { read, end: monitoring.end }
@@ -183,7 +179,7 @@ function sessionOf(
   fields: FitMessage,
   { origin, offsetMinutes }: { readonly origin: Origin; readonly offsetMinutes: number },
 ): HealthRecord {
-  const place = placeOf(fields)
+  const { place } = fields
   const start = fitInstant(fields.get(2), offsetMinutes)
   const elapsedMs = fields.get(7)
   if (!start || elapsedMs === undefined) return { place, fault: 'a session without its start or its length', text: '' }

@@ -181,14 +181,14 @@ async function* readHealthConnect(file: ExportFile, options: ReadOptions): Async
       let number = 0
       for (const row of tables.rows(read)) {
         number += 1
-        for (const record of recordsOf(row, `${read.table} ${number}`, options)) records.push(record)
+        for (const record of recordsOf(row, number, options)) records.push(record)
         if (records.length < ROWS_PER_BATCH) continue
-        yield { records, bytesRead }
+        yield { records, bytesRead, counted: read.table }
         records = []
       }
-      yield { records, bytesRead }
+      yield { records, bytesRead, counted: read.table }
     }
-    yield { records: [], bytesRead: file.sizeBytes }
+    yield { records: [], bytesRead: file.sizeBytes, counted: 'row' }
   } finally {
     await tables.close()
   }
