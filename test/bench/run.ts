@@ -43,6 +43,11 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
     quick: false,
     load: () => import('./dashboard.ts'),
   },
+  'log-days': {
+    about: 'adding logs with the evidence of days, beside adding them without',
+    quick: false,
+    load: () => import('./log-days.ts'),
+  },
   silence: { about: 'judging who of 100,000 people has gone silent', quick: false, load: () => import('./silence.ts') },
   'beside-dashboard': {
     about: 'a cold pull beside an open dashboard, and with nobody looking',
