@@ -167,7 +167,9 @@ async function printAddresses(
   { terminal, config }: CommandContext,
 ): Promise<void> {
   if (local) terminal.print(`\nLook at it:       ${local.psqlLine}`)
-  if (sandbox) terminal.print((await inviteToSandbox({ pool, sandbox, folder: config.dataFolder })).join('\n'))
+  if (!sandbox) return
+  const invitation = { pool, sandbox, folder: config.dataFolder, showsSecret: terminal.printsToTerminal }
+  terminal.print((await inviteToSandbox(invitation)).join('\n'))
 }
 
 /** A shell does not find the program of a checkout, which runs its sources, under its own name. */

@@ -4,22 +4,27 @@ import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { Sandbox } from '../../service/start-sandbox.ts'
 import { writeSandboxCredentials } from '../sandbox-secret.ts'
 
-type InvitationOptions = { readonly pool: Pool; readonly sandbox: Sandbox; readonly folder: string }
+type InvitationOptions = {
+  readonly pool: Pool
+  readonly sandbox: Sandbox
+  readonly folder: string
+  readonly showsSecret: boolean
+}
 
 /** How many days of scores the sample request asks for. */
 const SHOWN_DAYS = 3
 
 /**
- * The lines by which a newcomer asks the sandbox by hand: clientId, where its secret is, a person, and a request that works when it
- * is pasted into a shell. The secret is written to a file that only this user may read.
+ * The lines by which a newcomer asks the sandbox by hand: clientId, its secret or where it is, a person, and a request that works
+ * when it is pasted into a shell. The secret is written to a file that only this user may read.
  */
-export async function inviteToSandbox({ pool, sandbox, folder }: InvitationOptions): Promise<string[]> {
+export async function inviteToSandbox({ pool, sandbox, folder, showsSecret }: InvitationOptions): Promise<string[]> {
   const file = await writeSandboxCredentials(folder, sandbox)
   const lines = [
     `Profile Service:  ${sandbox.url}/docs`,
     `Its console:      ${sandbox.consoleUrl}`,
     `clientId:         ${sandbox.clientId}`,
-    `clientSecret:     in ${file}`,
+    `clientSecret:     ${showsSecret ? sandbox.clientSecret : `in ${file}`}`,
   ]
   const { rows } = await pool.query<{ external_id: string; newest: Date }>(
     `select external_id, max(score_date_time) as newest from warehouse.scores where gone_at is null

@@ -13,6 +13,8 @@ export type Paint = (shade: Shade, text: string) => string
  */
 export type Terminal = {
   readonly isTerminal: boolean
+  /** Results go to a terminal, and not to a file or a log, which would keep a secret. */
+  readonly printsToTerminal: boolean
   readonly json: boolean
   /** Colours results, for standard output. */
   readonly paint: Paint
@@ -53,6 +55,7 @@ export function createTerminal(options: { json: boolean; term: string | undefine
   }
   return {
     isTerminal,
+    printsToTerminal: process.stdout.isTTY === true,
     json: options.json,
     paint: options.json ? unpainted : painterFor(process.stdout),
     paintRemark: painterFor(process.stderr),

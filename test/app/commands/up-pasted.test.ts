@@ -3,6 +3,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { needTerminal, runInTerminal } from '../../support/in-terminal.ts'
 import { runProgram, startCommand } from '../../support/run-program.ts'
 import { isReady, nothingLeft, test, timeout } from './up-world.ts'
 
@@ -71,6 +72,18 @@ test('the printed commands work when pasted, commands for the service join the r
     `Port ${first} of the last start is taken: the Profile Service is at ${portIn(third.stderr)} now`,
   )
   await nothingLeft(folder)
+})
+
+test('a terminal is shown the secret of the sandbox', { timeout }, async ({ skip, home, folder }) => {
+  needTerminal(skip)
+  const env = { PATH: process.env['PATH'] ?? '', VITALSYNC_DATA: folder }
+  const typed = { seen: 'Ctrl-C stops.', send: '\u0003' }
+  const words = ['up', '--profiles', '1', '--days', '4']
+  const { code, shown } = await runInTerminal(words, { cwd: home, columns: 200, env, typed })
+  const { clientSecret } = JSON.parse(await readFile(join(folder, 'sandbox-credentials.json'), 'utf8'))
+
+  expect(code, shown).toBe(0)
+  expect(shown).toContain(`clientSecret:     ${clientSecret}\n`)
 })
 
 test('without a service that runs or has run, its commands say how to start one', { timeout }, async ({

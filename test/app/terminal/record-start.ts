@@ -25,8 +25,11 @@ try {
   })
   if (code !== 0) throw new Error(`the start ended with ${code}: ${pieces.map(({ text }) => text).join('')}`)
   const shown = pieces.slice(0, pieces.findIndex(({ text }) => text.includes('Ctrl-C stops.')) + 1)
-  // The folder of the reader; each picture shall be the same where nothing has changed but the machine.
-  const ofReader = shown.map(({ atMs, text }) => ({ atMs, text: text.replaceAll(home, '/home/you/vitalsync') }))
+  // The folder of the reader, and no secret; each picture shall be the same where nothing has changed but the machine.
+  const ofReader = shown.map(({ atMs, text }) => ({
+    atMs,
+    text: text.replaceAll(home, '/home/you/vitalsync').replace(/(clientSecret: +)\S+/, '$1…'),
+  }))
   const text = drawTerminal(ofReader, { columns })
   await writeFile(picture, text)
   console.log(`docs/pictures/start.svg: ${text.length} bytes, ${shown.length} pieces`)

@@ -10,6 +10,7 @@ import { describe, expect } from 'vitest'
 import { readConfig } from '../../../config/env.ts'
 import { sandboxCredentialsOf } from '../../../src/base/contract/sandbox-credentials.ts'
 import { test as base } from '../../support/fixtures.ts'
+import { needTerminal, runInTerminal } from '../../support/in-terminal.ts'
 import { entry } from '../../support/run-program.ts'
 import { json, query, runner, send } from './sandbox-world.ts'
 
@@ -108,6 +109,16 @@ describe('vitalsync sandbox', () => {
     expect(stdout).not.toContain(clientSecret)
     expect(stdout).not.toContain(controlToken)
     expect((await stat(file)).mode & 0o077).toBe(0)
+  })
+
+  test('shows the secrets at a terminal', { timeout: 120_000 }, async ({ skip, folder, serviceUrl }) => {
+    needTerminal(skip)
+    const env = { PATH: process.env['PATH'] ?? '', DATABASE_URL: serviceUrl, VITALSYNC_DATA: folder }
+    const typed = { seen: 'Ctrl-C stops', send: '\u0003' }
+    const { code, shown } = await runInTerminal(['sandbox', ...small], { cwd: folder, columns: 200, env, typed })
+    const kept = JSON.parse(await readFile(join(folder, 'sandbox', 'sandbox-credentials.json'), 'utf8'))
+    expect(code, shown).toBe(0)
+    for (const [name, value] of Object.entries(kept)) expect(shown).toMatch(new RegExp(`^${name} +${value}$`, 'm'))
   })
 
   test('has keys of its data folder alone, or those that follow from SANDBOX_SECRET', async ({

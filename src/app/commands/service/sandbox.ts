@@ -1,4 +1,3 @@
-import type { Config } from '../../../../config/env.ts'
 import { type CloseStack, openCloseStack } from '../../../base/close-stack.ts'
 import { startLocalEngines } from '../../../base/engines/local-engines.ts'
 import { openOtlp } from '../../../base/monitoring/open-otlp.ts'
@@ -53,7 +52,7 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
     const sandbox = closeStack.add(await startAtChosenPort(context, options.port, start), 'sandbox')
     terminal.progressEnd()
     if (terminal.json) terminal.printJson('sandbox', credentialsOf(sandbox))
-    else terminal.print(await readyText(sandbox, config, options))
+    else terminal.print(await readyText(sandbox, context, options))
     await untilAborted(signal)
   } catch (error) {
     if (!signal.aborted) throw error
@@ -83,16 +82,16 @@ function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlU
   return { url, clientId, clientSecret, appId, appSecret, controlUrl, controlToken }
 }
 
-/** The output may go to a log, so it contains no secret. */
 async function readyText(
   sandbox: Sandbox,
-  config: Config,
+  { config, terminal }: CommandContext,
   { profiles, seed, faults, plain }: SandboxOptions,
 ): Promise<string> {
   const folder = sandboxFolderOf(config)
   const secrets = config.sandboxSecret
     ? 'follow from SANDBOX_SECRET; --json prints them'
     : `in ${await writeSandboxCredentials(folder, sandbox)}`
+  const { clientSecret, appSecret, controlToken } = sandbox
   const lines = {
     'Profile Service (sandbox)': sandbox.url,
     console: sandbox.consoleUrl,
@@ -100,6 +99,7 @@ async function readyText(
     control: sandbox.controlUrl,
     clientId: sandbox.clientId,
     appId: sandbox.appId,
+    ...(terminal.printsToTerminal && { clientSecret, appSecret, controlToken }),
     secrets,
     people: `${profiles} sample profiles of seed ${seed}`,
     faults: [...(plain ? ['--plain'] : []), ...faults].join(' ') || 'none',
