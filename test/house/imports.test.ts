@@ -132,7 +132,7 @@ test('pages in the browser and the server share types only, but for the pure fil
 })
 
 const pure =
-  /^src\/(base\/(contract|time|text)|pipeline\/(ledger|fleet|transfer)|service\/sandbox\/people)\/|^src\/base\/errors\.ts$/
+  /^src\/(base\/(contract|time|text)|pipeline\/(ledger|fleet|transfer)|service\/sandbox\/people)\/|^src\/(base\/errors|dashboard\/map-days)\.ts$/
 
 test('the pure rooms reach for nothing: no file, socket, process, clock or randomness of their own', () => {
   const reaching = imports.filter(

@@ -12,6 +12,7 @@ import { isOwnServer } from '../../base/connections/own-server.ts'
 import { examineMigrations, examinePostgres } from '../../base/engines/examine-postgres.ts'
 import { readRunning } from '../../base/engines/running-file.ts'
 import { Problem } from '../../base/errors.ts'
+import { dataFolderHint } from '../../base/files/data-folder.ts'
 import { fileFaultOf } from '../../base/files/named-files.ts'
 import { isFulfilled } from '../../base/sleep.ts'
 import { formatBytes } from '../../base/text/readable.ts'
@@ -96,8 +97,7 @@ async function examineFolder({ databaseUrl, upstream, dataFolder }: Config, runn
     await access(exists ? dataFolder : dirname(dataFolder), constants.R_OK | constants.W_OK | constants.X_OK)
     return [{ subject, state: 'well', text: `${dataFolder}${running ? ', where vitalsync up runs' : ''}` }]
   } catch (error) {
-    const hint = 'Run as the user it belongs to, or choose another folder with VITALSYNC_DATA.'
-    return [{ subject, state: 'wrong', text: fileFaultOf(error)?.text ?? String(error), hint }]
+    return [{ subject, state: 'wrong', text: fileFaultOf(error)?.text ?? String(error), hint: dataFolderHint }]
   }
 }
 

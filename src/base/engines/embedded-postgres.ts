@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chown, mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { Problem, UsageProblem } from '../errors.ts'
 import { dataFolderHint, makeDataFolder } from '../files/data-folder.ts'
-import { isProcessAlive } from '../files/folder-lock.ts'
 import { readOrDrawSecret } from '../files/private-file.ts'
 import { endConnection } from '../postgres/short-connection.ts'
 import { sleep } from '../sleep.ts'
+import { stopFormerServer } from './former-server.ts'
 import { readKeptPort } from './kept-port.ts'
 import { chooseLocation, exists, findBinaries, type PostgresLocation } from './postgres-location.ts'
 
@@ -49,7 +49,7 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
   await makeDataFolder(options.folder)
   const location = await chooseLocation(options.folder, await findBinaries())
   const password = await readOrMakePassword(options.folder)
-  await stopOrphan(location.dataFolder)
+  await stopFormerServer(location.dataFolder, STOP_TIMEOUT_MS)
   if (!(await exists(join(location.dataFolder, 'PG_VERSION')))) await createCluster(location, password, options)
   const urlOn = (port: number, database: string) =>
     `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
@@ -256,25 +256,6 @@ const FREE_SPACE_MIN = 32 * 1024 * 1024
 async function isNearlyFull(folder: string): Promise<boolean> {
   const { bavail, bsize } = await statfs(folder)
   return bavail * bsize < FREE_SPACE_MIN
-}
-
-/** Shuts down a server that outlived its killed parent process, so that its folder can be used again. */
-async function stopOrphan(dataFolder: string): Promise<void> {
-  const file = join(dataFolder, 'postmaster.pid')
-  const text = await readFile(file, 'utf8').catch(() => '')
-  const pid = Number(text.split('\n')[0])
-  if (!Number.isInteger(pid) || pid <= 1) return
-  // Postgres takes a zombie (a process that has ended, and whose parent has not read its exit status) for a live server. It
-  // ignores the number of its own parent process, so that number is written instead. The other lines stay: by them Postgres
-  // finds sessions of the former server that still use the data.
-  if (!isProcessAlive(pid)) return writeFile(file, text.replace(/^\d+/, String(process.pid)))
-  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
-  const isOurs = commandLine === undefined ? process.platform !== 'linux' : commandLine.includes(dataFolder)
-  if (!isOurs) return
-  process.kill(pid, 'SIGINT')
-  for (const deadlineAt = Date.now() + STOP_TIMEOUT_MS; Date.now() < deadlineAt && isProcessAlive(pid); ) {
-    await sleep(POLL_EVERY_MS)
-  }
 }
 
 /** SIGINT is Postgres's fast shutdown: the server ends its sessions, writes all data to the disk and exits. */

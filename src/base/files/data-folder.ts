@@ -1,5 +1,6 @@
 import { lstat, mkdir, stat } from 'node:fs/promises'
 import { UsageProblem } from '../errors.ts'
+import { shellPath } from '../text/readable.ts'
 
 export const dataFolderHint =
   'Run as the user the data folder belongs to, or choose another folder with VITALSYNC_DATA.'
@@ -31,6 +32,6 @@ export async function requireOwnFolder(folder: string): Promise<void> {
   if ((found.mode & OTHERS_MAY_WRITE) !== 0)
     refuse(
       'other users may write to it',
-      'Choose a folder inside it with VITALSYNC_DATA, or take the right away: chmod o-w',
+      `Choose a folder inside it with VITALSYNC_DATA, or take the right away: chmod o-w ${shellPath(folder)}`,
     )
 }

@@ -9,11 +9,11 @@ import { produceRun } from '../../operations/produce-run.ts'
 import { createCoverageMap, troubleKinds } from '../../pipeline/warehouse/reports/coverage-map.ts'
 import { readDayReports } from '../../pipeline/warehouse/reports/day-report.ts'
 import { type DashboardContext, defineAct, defineRead, ownId, shownName, type Visit } from '../dashboard-context.ts'
+import { MAP_DAYS_MAX } from '../map-days.ts'
 
 const streamNames = pulledStreams.map(({ name }) => name)
 const stream = z.enum(streamNames as [string, ...string[]]) // config/streams.ts has some
 const ROWS_AT_ONCE_MAX = 200
-const DAYS_MAX = 400
 const MARKED_MAX = 1000
 
 const rowsQuery = z.object({
@@ -24,7 +24,7 @@ const rowsQuery = z.object({
   from: z.coerce.number().int().min(0),
   count: z.coerce.number().int().min(1).max(ROWS_AT_ONCE_MAX),
   lastDay: day,
-  days: z.coerce.number().int().min(1).max(DAYS_MAX),
+  days: z.coerce.number().int().min(1).max(MAP_DAYS_MAX),
 })
 
 const marked = z.strictObject({

@@ -51,6 +51,28 @@ test('a draft of a killed start, into which Postgres still writes, is in the way
   expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^postgres\.new-/))
 })
 
+test('a process that has the id of a former server, and a folder whose name begins alike, is not ended and in no way', {
+  timeout,
+}, async ({ onTestFinished }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-orphan-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
+  const former = await startPostgres({ folder })
+  await former.close()
+  const words = ['-c', 'echo on; read line; echo read', 'sh', '-D', `${former.dataFolder}-2`]
+  const ofServer = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  const stranger = spawn('sh', words, { cwd: '/', ...ofServer, stdio: ['pipe', 'pipe', 'ignore'] })
+  onTestFinished(() => void stranger.kill('SIGKILL'))
+  await once(stranger.stdout, 'data')
+  await writeFile(join(former.dataFolder, 'postmaster.pid'), `${stranger.pid}\n${former.dataFolder}\n`)
+
+  await (await startPostgres({ folder })).close()
+
+  expect(stranger.signalCode).toBeNull()
+  stranger.stdin.end('line\n')
+  expect(String(await once(stranger.stdout, 'data'))).toBe('read\n')
+})
+
 test('a start that is refused, or given up, leaves no server behind', { timeout }, async ({ onTestFinished }) => {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-refused-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

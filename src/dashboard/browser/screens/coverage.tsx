@@ -5,6 +5,7 @@ import { recoveries, visitChanges } from '../../../web/browser/ask.ts'
 import { DraftInput, Select } from '../../../web/browser/inputs.tsx'
 import { Empty, Failed, Panel, Table } from '../../../web/browser/parts.tsx'
 import { dayIn, shownNumber, shownPeople, shownShare } from '../../../web/browser/shown.ts'
+import { mapDaysIn } from '../../map-days.ts'
 import { CoverageCanvas, shownState } from '../coverage-canvas.tsx'
 import { followed, live } from '../dashboard-state.ts'
 import { DayAnswer } from '../day-answer.tsx'
@@ -40,7 +41,7 @@ export function CoverageScreen() {
 
 function CoverageOf({ stream }: { stream: string }) {
   const query = address.value.query
-  const days = daysIn(query.get('days'))
+  const days = mapDaysIn(query.get('days'))
   const lastDay = dayIn(query.get('lastDay')) ?? new Date().toISOString().slice(0, 10)
   const asked = {
     stream,
@@ -96,15 +97,6 @@ function CoverageOf({ stream }: { stream: string }) {
       {profileId && date && !area.value && <DayAnswer profileId={profileId} date={date} stream={stream} />}
     </>
   )
-}
-
-const DAYS_SHOWN = 90
-const DAYS_MAX = 400
-
-/** An address may hold anything: days that nobody can see are not drawn. */
-function daysIn(text: string | null): number {
-  const days = Number(text ?? DAYS_SHOWN)
-  return Number.isInteger(days) && days >= 1 && days <= DAYS_MAX ? days : DAYS_SHOWN
 }
 
 /** Unless an area is marked, asks again for the rows in view when the trouble or the readings of the streams have changed, and when a server is back. */
