@@ -1,10 +1,10 @@
-import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { sandboxCredentialsOf } from '../src/base/contract/sandbox-credentials.ts'
 import { UsageProblem } from '../src/base/errors.ts'
 import { closestWord } from '../src/base/text/closest-word.ts'
 import { SECOND } from '../src/base/time/units.ts'
+import { homeFolder, requireTrustedFile } from './home.ts'
 import { sampleSecretFaults } from './sample-secrets.ts'
 import { environmentName, hasPrefix, upstreamUrlOf } from './variable-schemas.ts'
 import { type Variable, variables } from './variables.ts'
@@ -28,9 +28,12 @@ export type DescribedVariable = {
 
 /** Reads the file `.env` of the home folder, if there is one. Variables that are set already win. */
 export function loadEnvironment(): Environment {
+  const file = join(homeFolder(process.env['VITALSYNC_HOME']), '.env')
   try {
-    process.loadEnvFile(join(homeFolder(process.env['VITALSYNC_HOME']), '.env'))
+    requireTrustedFile(file)
+    process.loadEnvFile(file)
   } catch (error) {
+    if (error instanceof UsageProblem) throw error
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
       throw new UsageProblem(`read .env: ${(error as Error).message}`, {
         hint: 'It must be a file of lines NAME=value that this user may read.',
@@ -258,18 +261,4 @@ function withoutPassword(address: string, isFirst: boolean): string {
   const end = address.lastIndexOf('@')
   const [user = ''] = address.slice(begin, end).split(':')
   return `${address.slice(0, begin)}${isFirst || begin > 0 ? user : ''}:${MASK}${address.slice(end)}`
-}
-
-/**
- * The folder of `.env` and of the data: VITALSYNC_HOME, else the checkout of this program, wherever one stands. A program
- * that is installed as a package belongs to the folder one stands in: its own would be deleted with the next installation.
- */
-export function homeFolder(
-  given: string | undefined,
-  program: string = import.meta.url,
-  standing: string = process.cwd(),
-): string {
-  if (given) return resolve(standing, given)
-  const checkout = dirname(dirname(fileURLToPath(program)))
-  return /[\\/]node_modules[\\/]/.test(checkout) ? standing : checkout
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, lchown, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
@@ -125,6 +125,28 @@ test('a setting in .env counts, and one of the shell wins over it', async ({ fol
   const over = await runProgram(['migrate'], { cwd: folder, env: { ...env, PORT: '0' } })
   expect(over.stderr).toContain('DATABASE_URL is not set')
 })
+
+test.runIf(process.getuid?.() === 0)(
+  'a .env that another user made, links to, or may write to is not read',
+  async ({ folder }) => {
+    const file = join(folder, '.env')
+    const read = async () => (await runProgram(['migrate'], { cwd: folder, env: { LOG_LEVEL: 'silent' } })).stderr
+    await writeFile(file, 'PORT=from-file\n')
+    await chmod(file, 0o646)
+    expect(await read()).toMatch(/^vitalsync: read .*\.env: other users may write to it\n.*chmod o-w/s)
+
+    await chmod(file, 0o600)
+    await chown(file, 65_534, 65_534)
+    expect(await read()).toMatch(/^vitalsync: read .*\.env: it belongs to another user\n/)
+
+    await chown(file, 0, 0)
+    await rename(file, join(folder, 'mine'))
+    await symlink(join(folder, 'mine'), file)
+    expect(await read()).toContain('PORT must be a whole number')
+    await lchown(file, 65_534, 65_534)
+    expect(await read()).toMatch(/^vitalsync: read .*\.env: it belongs to another user\n/)
+  },
+)
 
 test('an engine command without addresses names the missing variables, and the command that needs none', {
   timeout: 300_000,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { homeFolder } from '../../config/env.ts'
+import { homeFolder } from '../../config/home.ts'
 
 test.for([
   [undefined, 'file:///srv/vitalsync/config/home.ts', '/anywhere', '/srv/vitalsync'],
