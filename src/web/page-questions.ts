@@ -5,7 +5,7 @@ import type { Log } from '../base/log.ts'
 import { isOutage } from '../base/postgres/postgres-errors.ts'
 import type { Actor } from './access.ts'
 import { addRoutes, type Route } from './route.ts'
-import { refusePage, requireCsrfToken } from './sessions.ts'
+import { hasSignedOut, refusePage, requireCsrfToken } from './sessions.ts'
 
 type Recorder<Recorded> = (entry: { who: string; role: string; action: string } & Partial<Recorded>) => Promise<void>
 
@@ -89,6 +89,11 @@ export function addPageQuestions<Context, Visit extends { readonly actor: Actor 
       const { role } = requireVisit(request).actor
       requireCsrfToken(request)
       if (caller === 'act' && role !== 'act') refusePage(403, 'You may look, and not act.')
+    },
+    async work({ request }, run) {
+      const answer = await run(request.query)
+      if (caller === 'look' && (await hasSignedOut(request))) refusePage(401, 'Sign in first.')
+      return answer
     },
     callOf: (request) => ({ context, record, visit: requireVisit(request) }),
     parse: (schema, value) => {

@@ -128,6 +128,13 @@ export function requireCsrfToken({ headers, session, visitor }: FastifyRequest):
   refusePage(403, 'The page is out of date: load it again. Nothing was done.')
 }
 
+/** Whether the session of the person who sent this request has ended since. */
+export const hasSignedOut = ({ session, sessionStore }: FastifyRequest): Promise<boolean> =>
+  new Promise((resolve) => {
+    if (!session.actor) return resolve(false)
+    sessionStore.get(session.sessionId, (_error, kept) => resolve(!kept?.actor))
+  })
+
 /** Throws an error that the page shows. */
 export function refusePage(statusCode: number, message: string): never {
   throw Object.assign(new Error(message), { statusCode })

@@ -158,6 +158,8 @@ test('a question has its time, whatever it sets', async ({ warehouse, warehouseU
   await expect(ask(source, 'select pg_sleep(60)', { timeoutMs: 300 })).rejects.toThrow(tooLong)
   const slowly = `select set_config('statement_timeout', '0', false), pg_sleep(0.1) from generate_series(1, 600)`
   await expect(ask(source, slowly, { timeoutMs: 300, rowsAtOnce: 1 })).rejects.toThrow(tooLong)
+  const backtracking = String.raw`select repeat('a', 2000) ~ '^(a+)(a+)(a+)(a+)(a+)x?\1\2\3\4\5a$'`
+  await expect(ask(source, backtracking, { timeoutMs: 300 })).rejects.toThrow(tooLong)
 
   expect(performance.now() - startedAtMs).toBeLessThan(30_000)
 })

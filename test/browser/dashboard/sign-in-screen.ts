@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { soon } from '../../support/fixtures.ts'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { openSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
@@ -49,6 +50,35 @@ test('a sign-out in one tab ends the state that another tab shows', async ({ vis
   expect(await other.locator('.sentence').count()).toBe(0)
   const copied = { method: 'POST', origin: url, cookie, 'x-csrf-token': token, body: '{}' }
   expect((await send(`${url}/api/now`, copied)).status).toBe(401)
+})
+
+test('an answer that comes after the sign-out shows nothing, and brings no session back', async ({ world }) => {
+  const { url } = await serveWithPasswords(world)
+  const visitor = await openSession(url)
+  const entered = await send(`${url}/api/sign-in`, {
+    ...visitor,
+    body: JSON.stringify({ name: 'ada', password: 'correct horse battery' }),
+  })
+  const cookie = entered.headers['set-cookie']?.map((text) => text.split(';')[0]).join('; ') ?? ''
+  const session = { ...visitor, cookie, 'x-csrf-token': JSON.parse(entered.body).csrf }
+  const post = (path: string, body: object) => send(`${url}/api/${path}`, { ...session, body: JSON.stringify(body) })
+  expect((await post('session', { values: true })).status).toBe(200)
+  const lock = await world.pipeline.pool.connect()
+  try {
+    await lock.query('begin')
+    await lock.query('set local idle_in_transaction_session_timeout = 0')
+    await lock.query('lock table vitalsync.tags')
+    const asked = post('question', { sql: 'select count(*) from warehouse.tags' })
+    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'declare question%'`
+    await expect.poll(() => world.rows(waiting), soon).toHaveLength(1)
+    expect((await post('sign-out', {})).status).toBe(200)
+    await lock.query('commit')
+
+    expect((await asked).status).toBe(401)
+    expect((await post('now', {})).status).toBe(401)
+  } finally {
+    lock.release()
+  }
 })
 
 test('a page on another port that adds cookies of our names keeps nobody from signing in', async ({ visit, world }) => {
