@@ -111,7 +111,7 @@ const SETTLE_EVERY_MS = 10 * SECOND
 const startSettling = ({ refreshSettleTimes }: Pipeline, log: Log) =>
   repeatUntilClosed(SETTLE_EVERY_MS, () =>
     refreshSettleTimes().catch((error: unknown) =>
-      log.debug({ code: sqlState(error) }, 'settle times could not be computed, and are soon tried again'),
+      log.debug(loggableError(error), 'settle times could not be computed, and are soon tried again'),
     ),
   )
 
@@ -127,7 +127,7 @@ const startJudgingSilence = ({ pool }: Pipeline, log: Log) =>
     }).then(
       () => undefined,
       (error: unknown) => {
-        if (!signal.aborted) log.warn({ code: sqlState(error) }, 'silence could not be judged, and is soon tried again')
+        if (!signal.aborted) log.warn(loggableError(error), 'silence could not be judged, and is soon tried again')
       },
     ),
   )
@@ -136,7 +136,7 @@ const startJudgingSilence = ({ pool }: Pipeline, log: Log) =>
 const startFilling = ({ pool }: Pipeline, log: Log) =>
   repeatUntilClosed(MINUTE, (signal) =>
     fillColumns(pool, pulledStreams, signal).catch((error: unknown) =>
-      log.warn({ code: sqlState(error) }, 'an added column could not be filled further, and is soon tried again'),
+      log.warn(loggableError(error), 'an added column could not be filled further, and is soon tried again'),
     ),
   )
 
@@ -146,7 +146,7 @@ const REPORT_EVERY_MS = 30 * SECOND
 const startReporting = ({ refreshDrift }: Pipeline, log: Log) =>
   repeatUntilClosed(REPORT_EVERY_MS, async () => {
     const fresh = await refreshDrift().catch((error: unknown) => {
-      log.debug({ code: sqlState(error) }, 'drift could not be looked at, and soon is again')
+      log.debug(loggableError(error), 'drift could not be looked at, and soon is again')
       return []
     })
     for (const drift of fresh) log.warn({ drift }, 'upstream says something that is not known: vitalsync drift')
@@ -163,7 +163,7 @@ const startDeleting = ({ pool }: Pipeline, config: Config, log: Log) =>
         const deleted = await deleteOldRows(pool, retention, signal)
         if (deleted > 0) log.info({ rows, deleted }, 'deleted rows that are kept no longer')
       } catch (error) {
-        log.warn({ rows, code: sqlState(error) }, 'old rows could not be deleted, and are tried again in an hour')
+        log.warn({ rows, ...loggableError(error) }, 'old rows could not be deleted, and are tried again in an hour')
       }
       if (signal.aborted) return
     }
@@ -203,14 +203,14 @@ function logPause(log: Log, { lane, outcome, pauseMs, error }: LanePause): void 
   else log.info(line, 'the lane pauses')
 }
 
-/** A Problem's message carries no secret. For foreign errors only the name, the
- * SQLSTATE or socket error code, and the stack are logged: a message may quote a record. */
+/** A Problem's message carries no secret. Foreign errors are logged in our words or by name, with their code and stack: a message
+ * may quote a record. */
 function loggableError(error: unknown): { err: string; code?: string; at?: string[] } {
   if (error instanceof Problem) return { err: error.message }
   if (!(error instanceof Error)) return { err: 'something that is no error was thrown' }
   const code = sqlState(error)
   return {
-    err: error.name,
+    err: isOutage(error) ? describeOutage(error) : error.name,
     ...(code === '' ? {} : { code }),
     at: (error.stack ?? '')
       .split('\n')
@@ -234,7 +234,7 @@ function startSealing({ pool, tokenKeys }: Pick<Pipeline, 'pool' | 'tokenKeys'>,
       const tokens = await sealAnew(pool, tokenKeys, () => signal.aborted)
       if (tokens > 0) log.info({ tokens }, 'sealed tokens with the first key')
     } catch (error) {
-      log.warn({ code: sqlState(error) }, 'could not seal with the first key; `vitalsync doctor` says more')
+      log.warn(loggableError(error), 'could not seal with the first key; `vitalsync doctor` says more')
     }
   })
 }

@@ -4,7 +4,9 @@ import { test } from '../../support/test-pipeline.ts'
 
 test('a worker deletes old rows when it starts, also where some of them cannot be deleted', async ({ open }) => {
   const line = await open('postgres')
-  await line.rows(`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`)
+  await line.rows(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused' using errcode = '53100'; end $$`,
+  )
   await line.rows('create trigger refuse before delete on vitalsync.runs for each statement execute function refuse()')
   await line.rows(
     `insert into vitalsync.runs (kind, state, ended_at) values ('sync', 'done', now() - interval '91 days')`,
@@ -23,6 +25,6 @@ test('a worker deletes old rows when it starts, also where some of them cannot b
     .split('\n')
     .filter((text) => text.includes('old rows could not be deleted'))
   expect(refused.map((text) => JSON.parse(text))).toMatchObject([
-    { level: 40, rows: 'runs that ended, with their slots and orders', code: 'P0001' },
+    { level: 40, rows: 'runs that ended, with their slots and orders', err: 'Postgres: its disk is full (53100)' },
   ])
 })
