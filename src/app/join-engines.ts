@@ -44,7 +44,9 @@ export async function startEngines(
   }
   const sample = { ...(await readSampleSize(config.dataFolder, local)), ...given }
   if (!config.upstream)
-    terminal.progress('  starting the Profile Service; the first start stores the logs of its sample people …')
+    terminal.progress(
+      `  starting the Profile Service${sample.profiles > 0 ? '; the first start stores the logs of its sample people' : ''} …`,
+    )
   const sandbox =
     config.upstream || !local
       ? undefined
