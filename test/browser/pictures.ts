@@ -96,6 +96,7 @@ const pictures: readonly Picture[] = [
       await openPerson(page, places, PERSON)
       await page.getByRole('checkbox', { name: 'Health values' }).check()
       await page.getByRole('heading', { name: 'Stages of sleep' }).waitFor()
+      await page.getByText(/of its weight$/).waitFor() // asked for after the scores are there
       await loaded(page)
     },
   },
