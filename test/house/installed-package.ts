@@ -133,7 +133,7 @@ export async function tryPackage(
     const doctor = runAsUser('npx', ['vitalsync', 'doctor'], place)
     if (!doctor.includes(project)) throw new Error('an installed program keeps its data where one stands')
     const up = runAsUser('npx', ['vitalsync', 'up', '--once', '--profiles', '1'], place)
-    if (!/Synced 1 profile/.test(up)) throw new Error(`up printed: ${up}`)
+    if (!/Synced 1 profile.*npx vitalsync up$/ms.test(up)) throw new Error(`up printed: ${up}`)
     console.log(`installed: ${imported.replace('\n', '; sandbox: ')}; vitalsync ${version} synced a sample person`)
     if (!checksTypes) return
     await writeFile(join(project, 'sample.ts'), sample)

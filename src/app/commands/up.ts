@@ -172,14 +172,11 @@ async function printAddresses(
   terminal.print((await inviteToSandbox(invitation)).join('\n'))
 }
 
-/** A shell does not find the program of a checkout, which runs its sources, under its own name. */
-const program = import.meta.filename.endsWith('.ts') ? 'npx vitalsync' : 'vitalsync'
-
-/** After the only sync no address answers any more. */
+/** After the only sync no address answers any more. A shell finds neither the program of a checkout nor that of a project; npx finds both. */
 function printHowToGoOn({ terminal, config }: CommandContext, isLocal: boolean): void {
   if (isLocal) terminal.print(`\nEverything stops now; the data stays in ${config.dataFolder}.`)
-  terminal.print(`Look at it:       ${program} sql "select * from warehouse.scores limit 5"`)
-  terminal.print(`Start it again:   ${program} up`)
+  terminal.print('Look at it:       npx vitalsync sql "select * from warehouse.scores limit 5"')
+  terminal.print('Start it again:   npx vitalsync up')
 }
 
 async function stayUntilStopped(context: CommandContext, pipeline: Pipeline, closeStack: CloseStack): Promise<void> {
