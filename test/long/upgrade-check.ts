@@ -16,12 +16,12 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type pg from 'pg'
 import { freePort, startPostgres } from '../../src/base/engines/embedded-postgres.ts'
-import { HOUR } from '../../src/base/time/units.ts'
+import { HOUR, MINUTE } from '../../src/base/time/units.ts'
 import { checkOut, makeNextVersion } from '../support/next-version.ts'
 import { isUpload, type Peer, startPeer } from '../support/peer.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { entry, type Program, startProgram } from '../support/run-program.ts'
-import { daysAgoMs, scoreOf } from '../support/sample-scores.ts'
+import { daysAgoMs, scoreOf as scoreWith } from '../support/sample-scores.ts'
 import { openTestPool } from '../support/test-pool.ts'
 import { createChecklist } from './checklist.ts'
 
@@ -34,12 +34,14 @@ const processes = ['worker 1', 'worker 2', 'schedule'] as const
 type Version = { readonly name: 'former' | 'next'; readonly entry: string }
 type Engine = 'redis' | 'postgres'
 
-/** Log lines above info that an operator may see while two versions work, and what docs/how-to/operating.md says of them. */
+/** Log lines above info that an operator may see while two versions work, as docs/how-to/upgrade.md lists them. */
 const expectedLines = [
   /^a newer version of vitalsync enqueued jobs of form \d+/,
   /^works on the tables of a newer version of vitalsync$/,
-  /^could not compare the clock with the database$/, // at a high load, with one version too
 ]
+/** A busy machine makes a connection too late, with one version too. */
+const tooLate =
+  /^(Postgres: it does not answer|reach Postgres: the connection was not made in time)$|timeout exceeded when trying to connect/
 
 const checklist = createChecklist()
 const { say, until } = checklist
@@ -113,6 +115,7 @@ async function openWorld(engine: Engine): Promise<World> {
 /** Two workers and a scheduler: which version each is of changes. */
 function openFleet({ start, count }: World) {
   const running = new Map<string, Program>()
+  const away: Array<{ readonly fromMs: number; readonly toMs: number }> = []
   const begin = async (name: string, version: Version) => {
     const program = start([name.split(' ')[0] ?? ''], version)
     running.set(name, program)
@@ -132,9 +135,14 @@ function openFleet({ start, count }: World) {
       await until(`work is under way when ${name} is replaced by the ${version.name} version`, async () => {
         return (await count('vitalsync.orders')) > 0
       })
+      const fromMs = Date.now()
       await end(name)
       await begin(name, version)
+      if (name === 'schedule') away.push({ fromMs, toMs: Date.now() })
     },
+    /** The slots of a schedule that came while the one scheduler was being replaced, which a busy machine does slowly. */
+    slotsMissed: (everyMs: number) =>
+      away.reduce((sum, { fromMs, toMs }) => sum + Math.floor(toMs / everyMs) - Math.floor(fromMs / everyMs), 0),
   }
 }
 
@@ -163,7 +171,7 @@ function createLoad({ peer, start, folder, count }: World) {
     async next(version: Version, resumedBy?: Version) {
       phase += 1
       for (const name of names)
-        peer.give(name, 'scores', [scoreOf(10, 0.1), scoreOf(1, phase / 10), ...(phase > 1 ? [scoreOf(2, 0.95)] : [])])
+        peer.give(name, 'scores', [scoreOf(1, phase / 10), ...(phase > 1 ? [scoreOf(2, 0.95)] : []), scoreOf(10, 0.1)])
       const words = ['import', 'data-logs', await writeLogs()]
       if (!resumedBy) run(words, version)
       else {
@@ -188,6 +196,9 @@ function createLoad({ peer, start, folder, count }: World) {
     },
   }
 }
+
+/** With every field that the specification asks for: another record is reported as drift. */
+const scoreOf = (days: number, value: number) => scoreWith(days, value, { dataSources: [], version: 1 })
 
 function logOf(name: string, phase: number, index: number) {
   const id = createHash('sha256').update(`${name}/${phase}/${index}`).digest('hex')
@@ -255,14 +266,17 @@ async function upgrade(engine: Engine, former: Version, next: Version): Promise<
       return (await Promise.all(left.map(world.count))).every((count) => count === 0)
     })
     await fleet.end()
-    await verify(world, load.phases(), next)
+    await verify(world, { phases: load.phases(), slotsMissed: fleet.slotsMissed, next })
     say(`${engine}: ${Math.round((performance.now() - startedMs) / 1000)} s`)
   } finally {
     await world.close()
   }
 }
 
-async function verify({ peer, pool, count, start, programs }: World, phases: number, next: Version): Promise<void> {
+type Past = { readonly phases: number; readonly next: Version; slotsMissed(everyMs: number): number }
+
+async function verify({ peer, pool, count, start, programs }: World, past: Past): Promise<void> {
+  const { phases, next, slotsMissed } = past
   const logs = PEOPLE * LOGS_PER_PERSON * phases
   const times = [...peer.logs.values()].map((log) => log.times)
   await check(`upstream has all ${logs} logs (${times.length})`, times.length === logs)
@@ -294,7 +308,8 @@ async function verify({ peer, pool, count, start, programs }: World, phases: num
        (extract(epoch from max(slot_at) - min(slot_at)) / 60)::int as minutes from vitalsync.slots group by schedule`,
   )
   for (const { schedule, slots: taken, runs: own, minutes } of slots) {
-    const wanted = minutes / (schedule === 'sweep' ? 1 : 2) + 1
+    const every = schedule === 'sweep' ? 1 : 2
+    const wanted = minutes / every + 1 - slotsMissed(every * MINUTE)
     await check(
       `${schedule}: ${taken} slots of ${wanted}, each with a run of its own`,
       taken >= wanted && own === taken,
@@ -310,24 +325,19 @@ async function verify({ peer, pool, count, start, programs }: World, phases: num
 
 /** Prints each warning and error of the processes with the number of times, and fails at a line that nobody expects. */
 async function checkLines(programs: World['programs']): Promise<void> {
-  const lines = new Map<string, number>()
+  const lines = new Map<string, { count: number; isExpected: boolean }>()
   for (const { name, version, program } of programs)
     for (const text of program
       .stderr()
       .split('\n')
       .filter((line) => line.startsWith('{'))) {
-      const { level, msg } = JSON.parse(text)
+      const { level, time: _, msg, ...more } = JSON.parse(text)
       if (level < 40) continue
-      const line = `${name.split(' ')[0]} (${version.name}): ${msg}`
-      lines.set(line, (lines.get(line) ?? 0) + 1)
+      const isExpected = expectedLines.some((expected) => expected.test(msg)) || tooLate.test(more.err)
+      const line = `${name.split(' ')[0]} (${version.name}): ${msg}${isExpected ? '' : ` ${JSON.stringify(more)}`}`
+      lines.set(line, { isExpected, count: (lines.get(line)?.count ?? 0) + 1 })
     }
-  for (const [line, count] of lines) {
-    const text = line.slice(line.indexOf('): ') + 3)
-    await check(
-      `logged ${count} times: ${line}`,
-      expectedLines.some((expected) => expected.test(text)),
-    )
-  }
+  for (const [line, { count, isExpected }] of lines) await check(`logged ${count} times: ${line}`, isExpected)
 }
 
 const other = options.from === undefined ? await makeNextVersion() : await checkOut(options.from)
