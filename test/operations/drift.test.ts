@@ -8,6 +8,7 @@ import { type Sandbox, startSandbox } from '../../src/service/start-sandbox.ts'
 import { driftFaults } from '../support/drift-faults.ts'
 import { test as base, template, within } from '../support/fixtures.ts'
 import { openTestPipeline, type TestPipeline } from '../support/test-pipeline.ts'
+import { openTestPool } from '../support/test-pool.ts'
 
 const people = ['office-worker', 'runner', 'night-owl'].map((name) => `SampleProfile-${name}-1`)
 const days = 25
@@ -192,6 +193,22 @@ test('an answer that is only a first page covers nothing, and marks nothing gone
   expect(await line.rows(covered)).toHaveLength(people.length)
   await nightly(line, sandbox, ['drift-pages'])
   expect(await countRows(line)).toEqual(plain)
+})
+
+test('a worker that ends reports what its last jobs have found', async ({ warehouseUrl, sandbox }) => {
+  const line = await openLine(warehouseUrl, sandbox)
+  sandbox.faults.set([{ name: 'drift-new-field', rate: 1 }])
+  await line.tick('nightly')
+  await line.idle()
+  sandbox.faults.set([])
+  await line.close()
+
+  const pool = openTestPool(warehouseUrl)
+  const { rows } = await pool.query(
+    `select people from warehouse.drift where stream = 'scores' and path = 'confidence'`,
+  )
+  await pool.end()
+  expect(rows).toEqual([{ people: people.length }])
 })
 
 const dayOf = async (line: TestPipeline, daysBack: number) => {

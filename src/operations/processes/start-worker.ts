@@ -86,10 +86,10 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     onSilent,
   })
   const heartbeat = startWorkerHeartbeat(pipeline, { troubles, log })
+  const reporting = startReporting(pipeline, log)
   const upkeep = [
     startSealing(pipeline, log),
     startSettling(pipeline, log),
-    startReporting(pipeline, log),
     startDeleting(pipeline, config, log),
     startJudgingSilence(pipeline, log),
     startFilling(pipeline, log),
@@ -100,6 +100,7 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
       watchdog.close()
       // No job begins from here on, however long the database takes to delete the row of this worker.
       await Promise.all([workers.close(drainMs), heartbeat.close(), ...upkeep.map((work) => work.close())])
+      await reporting.close()
       restoreClock()
     },
   }
@@ -142,15 +143,23 @@ const startFilling = ({ pool }: Pipeline, log: Log) =>
 
 const REPORT_EVERY_MS = 30 * SECOND
 
-/** Reports what upstream says that is not known: each thing once in the whole fleet. */
-const startReporting = ({ refreshDrift }: Pipeline, log: Log) =>
-  repeatUntilClosed(REPORT_EVERY_MS, async () => {
+/** Reports what upstream says that is not known: each thing once in the whole fleet, and at the end what the last jobs have found. */
+function startReporting({ refreshDrift }: Pipeline, log: Log) {
+  const report = async () => {
     const fresh = await refreshDrift().catch((error: unknown) => {
       log.debug(loggableError(error), 'drift could not be looked at, and soon is again')
       return []
     })
     for (const drift of fresh) log.warn({ drift }, 'upstream says something that is not known: vitalsync drift')
-  })
+  }
+  const reporting = repeatUntilClosed(REPORT_EVERY_MS, report)
+  return {
+    async close() {
+      await reporting.close()
+      await report()
+    },
+  }
+}
 
 const DELETE_EVERY_MS = HOUR
 
