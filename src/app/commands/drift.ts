@@ -19,7 +19,9 @@ export async function runDriftList(
       entry.id,
       entry.stream,
       entry.what,
-      [entry.path, entry.detail].filter((text) => text !== '').join(' '),
+      [entry.path, entry.detail, entry.cameAgainAt && `came again ${formatMinute(entry.cameAgainAt)}`]
+        .filter(Boolean)
+        .join(' '),
       formatNumber(entry.people),
       formatNumber(entry.records),
       formatMinute(entry.firstSeenAt),

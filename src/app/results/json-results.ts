@@ -218,6 +218,7 @@ export const jsonResultSchemas = {
     records: count,
     firstSeenAt: instant,
     lastSeenAt: instant,
+    cameAgainAt: instant.nullable(),
     exampleExternalId: z.string().nullable(),
     exampleDate: z.string().nullable(),
     acceptedAt: instant.nullable(),

@@ -26,7 +26,7 @@ export function Drift({ now }: { readonly now: LiveNow }) {
             <td class="time">{entry.stream}</td>
             <td class={entry.what === 'unit' ? 'tone-odd' : ''}>{entry.what}</td>
             <td class="wide">
-              <Text max={120}>{`${entry.path} ${entry.detail}`.trim()}</Text>
+              <Text max={120}>{`${entry.path} ${entry.detail} ${entry.cameAgainAt ? 'came again' : ''}`.trim()}</Text>
             </td>
             <td class="number">{shownNumber(entry.people)}</td>
             <td class="number">{shownNumber(entry.records)}</td>

@@ -57,13 +57,15 @@ create view warehouse.drift as
 select d.stream, d.what, d.path, d.detail, coalesce(s.people, 0) as people, coalesce(s.records, 0) as records,
   coalesce(s.first_seen_at, d.reported_at) as first_seen_at, greatest(s.last_seen_at, d.last_seen_at) as last_seen_at,
   s.example ->> 0 as example_external_id, (s.example ->> 1)::date as example_date, d.reported_at, d.accepted_at, d.accepted_by,
-  d.id
-from vitalsync.drift d left join (
+  d.id, case when s.people is null and f.last_seen_at > d.reported_at then f.last_seen_at end as came_again_at
+from vitalsync.drift d left join vitalsync.drift_fields f on d.what = 'stopped' and f.stream = d.stream and f.path = d.path
+left join (
   select q.stream, q.what, q.path, q.detail, count(*)::int as people, sum(q.records)::int as records,
     min(q.first_seen_at) as first_seen_at, max(q.last_seen_at) as last_seen_at,
     min(json_build_array(p.external_id, q.local_date)::text)::json as example
   from vitalsync.drift_now q join vitalsync.profiles p on p.id = q.profile_id
-  group by q.stream, q.what, q.path, q.detail) s using (stream, what, path, detail);
+  group by q.stream, q.what, q.path, q.detail) s
+  on (s.stream, s.what, s.path, s.detail) = (d.stream, d.what, d.path, d.detail);
 comment on view   warehouse.drift is 'What upstream says that is not known, once it was found in the records of enough people. docs/how-to/drift.md says what each means.';
 comment on column warehouse.drift.id is 'By which vitalsync drift accept names it.';
 comment on column warehouse.drift.stream is 'The stream.';
@@ -74,6 +76,7 @@ comment on column warehouse.drift.accepted_at is 'When it was accepted; empty: i
 comment on column warehouse.drift.what is 'extra, missing, stopped, null, type, word, case, precision, kind, unit, order, duplicates, pages or error.';
 comment on column warehouse.drift.path is 'The field; a name that may be data is a star.';
 comment on column warehouse.drift.detail is 'The word, the unit or the JSON type.';
+comment on column warehouse.drift.came_again_at is 'When anybody had a stopped field again; empty while people lack it.';
 comment on column warehouse.drift.people is 'In how many people''s records it was found; counted up to 200.';
 comment on column warehouse.drift.records is 'In how many records of them: of each person the most of one reading.';
 comment on column warehouse.drift.example_external_id is 'One of these people.';

@@ -11,6 +11,8 @@ export type DriftEntry = Misfit & {
   readonly records: number
   readonly firstSeenAt: Date
   readonly lastSeenAt: Date
+  /** When a stopped field came again; null while people lack it. */
+  readonly cameAgainAt: Date | null
   readonly exampleExternalId: string | null
   readonly exampleDate: string | null
   readonly acceptedAt: Date | null
@@ -27,7 +29,7 @@ export async function listDrift(
 ): Promise<DriftEntry[]> {
   const { rows } = await pool.query<DriftEntry>(
     `select id::text as id, stream, what, path, detail, people, records, first_seen_at as "firstSeenAt",
-       last_seen_at as "lastSeenAt", example_external_id as "exampleExternalId", example_date::text as "exampleDate",
+       last_seen_at as "lastSeenAt", came_again_at as "cameAgainAt", example_external_id as "exampleExternalId", example_date::text as "exampleDate",
        accepted_at as "acceptedAt", accepted_by as "acceptedBy"
      from warehouse.drift where ($1 or accepted_at is null) and ($2::text is null or stream = $2)
      order by what <> 'unit', first_seen_at desc, stream, what, path, detail`,

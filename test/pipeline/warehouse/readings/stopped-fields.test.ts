@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
+import { MINUTE } from '../../../../src/base/time/units.ts'
 import { knownRecordsOf } from '../../../../src/operations/contract/known-records.ts'
 import { createDriftWatch } from '../../../../src/pipeline/warehouse/readings/stored-drift.ts'
+import { countDrift } from '../../../../src/pipeline/warehouse/reports/drift-report.ts'
 import { scores } from '../../../support/stream-by-name.ts'
 import { test, type Warehouse } from '../../../support/test-warehouse.ts'
 
@@ -25,7 +27,7 @@ async function reportStopped(
     [lacking, records, at],
   )
   const found = await createDriftWatch({ pool: warehouse.pool, knownOf: knownRecordsOf }).refresh(0)
-  const shown = await warehouse.rows('select what, people, records from warehouse.drift')
+  const shown = await warehouse.rows('select what, people, records, came_again_at from warehouse.drift')
   expect(shown.length).toBe(found.length)
   return shown
 }
@@ -40,7 +42,28 @@ test.for([
   [{ active: 3, lacking: 3, records: 30, at: seenAt }, 0],
 ] as const)('with %o a stopped field is reported of %i people', async ([given, people], { warehouse }) => {
   const records = people * given.records
-  expect(await reportStopped(warehouse, given)).toEqual(people === 0 ? [] : [{ what: 'stopped', people, records }])
+  expect(await reportStopped(warehouse, given)).toEqual(
+    people === 0 ? [] : [{ what: 'stopped', people, records, came_again_at: null }],
+  )
+})
+
+test('the report of a stopped field says when anybody has the field again, until the field stops once more', async ({
+  warehouse,
+}) => {
+  await reportStopped(warehouse, { active: 3, lacking: 3, records: 10 })
+  const at = (minutes: number) => new Date(warehouse.startedAtMs + minutes * MINUTE)
+  const shown = async () => (await warehouse.rows('select people, came_again_at from warehouse.drift'))[0]
+
+  await warehouse.rows('update vitalsync.drift_fields set last_seen_at = $1', [at(1)])
+  expect(await shown()).toEqual({ people: 0, came_again_at: at(1) })
+  expect(await countDrift(warehouse.pool)).toEqual([{ stream: 'scores', count: 1 }])
+
+  await warehouse.rows('update vitalsync.drift_people set last_seen_at = $1', [at(2)])
+  expect(await shown()).toEqual({ people: 3, came_again_at: null })
+
+  await warehouse.rows(`update vitalsync.drift_fields set last_seen_at = $1`, [seenAt])
+  await warehouse.rows('delete from vitalsync.profiles')
+  expect(await shown()).toEqual({ people: 0, came_again_at: null })
 })
 
 test('processes add to the same counts, learn from them, and the newer half of many counts twice', async ({
