@@ -123,7 +123,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   const { settle, belief } = config
   const account = accountDigest(url, credentials.clientId)
   const commits = { rowsPerCommit: 2500, commitsAtOnce: 3 }
-  const writer = openReadingWriter({ pool, now: clock.now, ...commits, belief, settle, account, examiner: drift })
+  const writer = openReadingWriter({ pool, now: clock.now, ...commits, belief, settle, account, drift })
   closeStack.add(writer, 'reading writer')
   const refreshSettle = () => refreshSettleTimes({ pool, account, settle, streams: catalogue.pulled })
   const queue = createEnqueuer(engine)

@@ -214,6 +214,31 @@ test('a worker that ends reports what its last jobs have found', async ({ wareho
   expect(rows).toEqual([{ people: people.length }])
 })
 
+test('the records of each type that a nightly read are counted by day, and words of people are not', async ({
+  read,
+}) => {
+  const { line } = await read()
+  const counted = await line.rows(
+    'select stream, type, read_on::text, records from warehouse.types_by_day order by 1, 2',
+  )
+  const stored = [
+    ['archetypes', 'name'],
+    ['biomarkers', 'type'],
+    ['comparisons', 'name'],
+    ['scores', 'type'],
+    ['trends', 'name'],
+  ]
+    .map(
+      ([table, column]) =>
+        `select '${table}' as stream, ${column} as type, count(*)::text as records from vitalsync.${table} group by 2`,
+    )
+    .join(' union all ')
+  const [today] = await line.rows(`select (now() at time zone 'UTC')::date::text as read_on`)
+  const expected = await line.rows(`select * from (${stored}) s order by stream collate "C", type collate "C"`)
+  expect(expected.length).toBeGreaterThan(20)
+  expect(counted).toEqual(expected.map((row) => ({ ...row, ...today })))
+})
+
 const dayOf = async (line: TestPipeline, daysBack: number) => {
   const [day] = await line.rows(
     `select state, settled, reason from warehouse.days where external_id = $1 and stream = 'biomarkers'

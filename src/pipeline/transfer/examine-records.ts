@@ -76,6 +76,11 @@ export class RecordExaminer {
     this.isPersonal = kinds === undefined
   }
 
+  /** The field that names the type of a record. Undefined: the records have none. */
+  get typeField(): string | undefined {
+    return this.root.kinds?.field
+  }
+
   /** The misfits of one record, each once. */
   examine(record: Fields): readonly Misfit[] {
     this.found = []

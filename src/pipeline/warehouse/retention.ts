@@ -31,6 +31,7 @@ export function retentionsOf({ runsKeptDays }: { readonly runsKeptDays: number }
       column: 'observed_on',
       isDate: true,
     }),
+    keptForDays('counts of types', 90, { table: 'drift_types', column: 'read_on', isDate: true }),
     keptForDays('silent differences', 90, { table: 'silent_differences', column: 'found_at' }),
     {
       subject: 'differences that a verification found',

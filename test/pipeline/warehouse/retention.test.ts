@@ -47,6 +47,11 @@ const agedRows: Record<string, { readonly insert: string; readonly name: string;
     name: 'account',
     table: 'lateness',
   },
+  'counts of types': {
+    insert: insert('drift_types', 'type, stream, read_on, records', `select r.*, 1 from (${daysAround(90)}) as r`),
+    name: 'type',
+    table: 'drift_types',
+  },
   'silent differences': {
     insert: insert(
       'silent_differences',

@@ -46,6 +46,25 @@ comment on table  vitalsync.drift_fields is 'How often the records of a stream h
 comment on column vitalsync.drift_fields.records is 'Records that were picked; halved with present when they are many.';
 comment on column vitalsync.drift_fields.last_seen_at is 'When the newest answer was asked for in which a record had it.';
 
+create table vitalsync.drift_types (
+  stream        text collate "C" not null,
+  type          text collate "C" not null,
+  read_on       date not null,
+  records       bigint not null,
+  primary key (stream, type, read_on)
+);
+comment on table  vitalsync.drift_types is 'How many records of each type were read in a day (UTC). A worker adds what its commits have stored every half minute.';
+
+create view warehouse.types_by_day as
+select stream, type, read_on, records, records / sum(records) over (partition by stream, read_on)::float8 as share
+from vitalsync.drift_types;
+comment on view   warehouse.types_by_day is 'How many records of each type were read in each of the last 90 days. Those of a day that upstream calls unchanged are not read.';
+comment on column warehouse.types_by_day.stream is 'The stream.';
+comment on column warehouse.types_by_day.type is 'The type, or the name in streams that have names; a text that may be a value is a star.';
+comment on column warehouse.types_by_day.read_on is 'The day of the reading (UTC).';
+comment on column warehouse.types_by_day.records is 'Records read, also those that were stored already.';
+comment on column warehouse.types_by_day.share is 'Of all records of the stream that were read on this day.';
+
 -- A field has stopped for the people whose answers lack it since anybody's answer had it.
 create view vitalsync.drift_now as
 select p.* from vitalsync.drift_people p

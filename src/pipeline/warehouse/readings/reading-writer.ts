@@ -9,11 +9,12 @@ import type { Reading } from '../../transfer/reading.ts'
 import { isDataException } from '../postgres/sql-errors.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { type LatenessMeter, openLatenessMeter } from './lateness-meter.ts'
-import { driftOf, type ReadingExaminer } from './reading-drift.ts'
+import { driftOf } from './reading-drift.ts'
 import { type QueueEntry, ReadingQueue } from './reading-queue.ts'
 import { latestStartMsOf, type PreparedReading, toRecordRows } from './record-rows.ts'
 import { mayBeUnstorable, separateStorable } from './storable-rows.ts'
 import { type RowCounts, type StoreResult, storeGroup } from './store-group.ts'
+import type { DriftWatch } from './stored-drift.ts'
 
 export type ReadingWriter = {
   /** Resolves when the reading's rows and its ledger row are committed, both in one transaction. */
@@ -33,7 +34,7 @@ type WriterOptions = {
   /** Digest of upstream's address and the client id, by which lateness is counted. */
   account: string
   /** Absent: nothing is compared with what is known of the records. */
-  examiner?: ReadingExaminer
+  drift?: Pick<DriftWatch, 'examinerOf' | 'isSettled' | 'countTypes'>
 }
 
 /**
@@ -66,7 +67,7 @@ export function openReadingWriter(given: WriterOptions): ReadingWriter {
 
   const storeReading = async (reading: Reading): Promise<StoreResult> => {
     const origin = currentOrigin()
-    const prepared = prepareReading(reading, options.examiner)
+    const prepared = prepareReading(reading, options.drift)
     const mayFail = prepared.rows.some(mayBeUnstorable)
     const stored = queue.add(mayFail ? await separateStorable(options.pool, prepared) : prepared, origin)
     // The jobs that are ready in this turn of the event loop share one transaction.
@@ -88,9 +89,12 @@ export function openReadingWriter(given: WriterOptions): ReadingWriter {
   }
 }
 
-const examineNothing: ReadingExaminer = { examinerOf: () => undefined, isSettled: () => false }
+const examineNothing = { examinerOf: () => undefined, isSettled: () => false }
 
-function prepareReading(reading: Reading, examiner: ReadingExaminer = examineNothing): PreparedReading {
+function prepareReading(
+  reading: Reading,
+  examiner: Pick<DriftWatch, 'examinerOf' | 'isSettled'> = examineNothing,
+): PreparedReading {
   const { records, ...rest } = reading
   const { rows, invalid } = toRecordRows(reading.stream, records, latestStartMsOf(reading))
   const drift = driftOf(reading, { rows, unusable: invalid.length }, examiner)
@@ -111,6 +115,7 @@ async function commitGroup(options: CommitOptions, group: readonly QueueEntry[])
     )
     options.meter.add(lateness)
     options.countCommit(counts, performance.now() - begunAtMs)
+    options.drift?.countTypes(readings.filter((_, index) => hasStored.includes(results[index]?.outcome)))
     group.forEach((queued, index) => {
       const stored = results[index]
       if (stored) queued.resolve(stored)
@@ -140,6 +145,8 @@ function createCommitMetrics(): (counts: readonly RowCounts[], durationMs: numbe
     }
   }
 }
+
+const hasStored: ReadonlyArray<StoreResult['outcome'] | undefined> = ['stored', 'suspicious']
 
 const sharedBy = (group: readonly QueueEntry[]) => ({
   attributes: {

@@ -7,8 +7,9 @@ import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, profileStreamKey, writeUnitDoubts } from '../ledger/ledger-rows.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
-import type { AdmittedReading } from '../readings/record-rows.ts'
+import type { AdmittedReading, PreparedReading } from '../readings/record-rows.ts'
 import type { ReadingExaminer } from './reading-drift.ts'
+import { TypeCounts } from './type-counts.ts'
 
 /** Something unknown, as `warehouse.drift` names it. */
 type DriftName = Misfit & { readonly stream: string }
@@ -33,6 +34,8 @@ export type DriftWatch = ReadingExaminer & {
    * records of enough people. Each thing is returned once, to one process of the fleet.
    */
   refresh(nowMs: number): Promise<readonly DriftName[]>
+  /** Counts the records of readings that were committed. The next refresh writes the counts. */
+  countTypes(readings: readonly PreparedReading[]): void
   /** Notes an error of upstream in another form. It has no rows whose commit could count it: the next refresh does. */
   noteError(stream: PulledStream, externalId: string, names: string): void
 }
@@ -50,6 +53,7 @@ export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
   let settled = new Map<string, DriftName>()
   const seen = new Map<string, DriftName>()
   let errors = new Map<string, OddErrors>()
+  const types = new TypeCounts()
   return {
     examinerOf(stream) {
       if (!examiners.has(stream)) {
@@ -64,6 +68,12 @@ export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
       const found = settled.get(key)
       if (found) seen.set(key, found)
       return found !== undefined
+    },
+    countTypes(readings) {
+      for (const reading of readings) {
+        const field = this.examinerOf(reading.stream)?.typeField
+        if (field !== undefined) types.add(reading, field)
+      }
     },
     noteError(stream, externalId, names) {
       const misfit = { what: 'error', path: '', detail: names } as const
@@ -80,6 +90,7 @@ export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
       const noted = [...seen.values()]
       seen.clear()
       if (noted.length > 0) await writeSeen(pool, noted)
+      await types.write(pool)
       await shareCounts(pool, examiners)
       const fresh = await reportFresh(pool)
       settled = new Map((await listSettled(pool)).map((name) => [keyOf(name), name]))
