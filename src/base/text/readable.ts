@@ -86,6 +86,9 @@ export const printableJson = (value: unknown): string =>
 /** A text as one word of a POSIX shell, whatever is in it. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
+/** A share as percent. 100 % means all: a missing part is never rounded away. */
+export const formatShare = (share: number): string => `${(share < 1 ? Math.min(share * 100, 99.9) : 100).toFixed(1)} %`
+
 /** A text as one word of a shell, quoted only where it must be. */
 export const shellWord = (text: string): string => (/^[\w.@-]+$/.test(text) ? text : shellQuoted(text))
 

@@ -44,9 +44,6 @@ export function shownDecimal(value: number, digits = 1): string {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
-/** 100 % means all: a missing part is never rounded away. */
-export const shownShare = (share: number): string => `${(share < 1 ? Math.min(share * 100, 99.9) : 100).toFixed(1)} %`
-
 export const shownCount = (count: number, noun: string): string =>
   `${shownNumber(count)} ${noun}${count === 1 ? '' : 's'}`
 

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatNumber } from '../../../base/text/readable.ts'
+import { formatCount, formatDuration, formatNumber, formatShare } from '../../../base/text/readable.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { makePlan, type Plan } from '../../../operations/make-plan.ts'
 import { profileIdsOf, type Selection, tellIfNobody } from '../../../operations/select-profiles.ts'
@@ -39,7 +39,7 @@ function planLines(plan: Plan): string[] {
     formatTable(['stream', 'windows due', 'covered already'], rows),
     '',
     `${formatCount(profiles, 'profile')}, ${formatCount(windows, 'window')}: as many requests, ${durationText(plan)}`,
-    `${(share * 100).toFixed(1)} % is covered already and is not asked for again`,
+    `${formatShare(share)} is covered already and is not asked for again`,
     ...(itemsWaiting > 0 ? [`${formatCount(itemsWaiting, 'item')} to be pushed first`] : []),
   ]
 }

@@ -1,4 +1,4 @@
-import { formatCount, formatMinute, formatNumber, formatPercent } from '../../../base/text/readable.ts'
+import { formatCount, formatMinute, formatNumber, formatPercent, formatShare } from '../../../base/text/readable.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { readStatus, type StatusReport, troubleText } from '../../../operations/read-status.ts'
 import { lanes } from '../../../pipeline/fleet/budget.ts'
@@ -66,7 +66,7 @@ const streamsTable = ({ at, streams }: StatusReport): string =>
     ['stream', 'read', 'read up to', 'settled up to', 'in all up to', 'never read'],
     streams.map((stream) => [
       stream.stream,
-      `${(stream.readShare * 100).toFixed(1)} %`,
+      formatShare(stream.readShare),
       formatMinute(stream.newestReadAt) || 'never',
       formatMinute(new Date(at.getTime() - stream.lagSecondsMedian * SECOND)),
       formatMinute(new Date(at.getTime() - stream.lagSecondsMax * SECOND)),

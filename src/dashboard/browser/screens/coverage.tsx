@@ -1,10 +1,11 @@
 import { type Signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { formatShare } from '../../../base/text/readable.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { recoveries, visitChanges } from '../../../web/browser/ask.ts'
 import { DraftInput, Select } from '../../../web/browser/inputs.tsx'
 import { Empty, Failed, Panel, Table } from '../../../web/browser/parts.tsx'
-import { dayIn, shownNumber, shownPeople, shownShare } from '../../../web/browser/shown.ts'
+import { dayIn, shownNumber, shownPeople } from '../../../web/browser/shown.ts'
 import { mapDaysIn } from '../../map-days.ts'
 import { CoverageCanvas, shownState } from '../coverage-canvas.tsx'
 import { followed, live } from '../dashboard-state.ts'
@@ -162,7 +163,7 @@ function Streams({ chosen }: { chosen: string }) {
                   {stream}
                 </button>
               </td>
-              <td class="number">{shownShare(readShare)}</td>
+              <td class="number">{formatShare(readShare)}</td>
               <td class={isOdd(refused)}>{shownNumber(refused)}</td>
               <td class={isOdd(quarantined)}>{shownNumber(quarantined)}</td>
               <td class="number">{shownNumber(neverRead)}</td>

@@ -1,15 +1,8 @@
+import { formatShare } from '../../../base/text/readable.ts'
 import { trouble } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
-import {
-  shownAge,
-  shownCount,
-  shownDecimal,
-  shownInstant,
-  shownNumber,
-  shownShare,
-  shownSpan,
-} from '../../../web/browser/shown.ts'
+import { shownAge, shownCount, shownDecimal, shownInstant, shownNumber, shownSpan } from '../../../web/browser/shown.ts'
 import { type LiveNow, live } from '../dashboard-state.ts'
 import { Drift } from '../drift-panel.tsx'
 import { RunLink } from '../links.tsx'
@@ -211,13 +204,13 @@ function StreamRow({ stream }: { stream: NonNullable<LiveNow['streams']>['value'
       <td>
         <Link to={`/coverage?stream=${stream.stream}`}>{stream.stream}</Link>
       </td>
-      <td class="number">{shownShare(stream.readShare)}</td>
+      <td class="number">{formatShare(stream.readShare)}</td>
       <td>
         <span class="bar well" aria-hidden="true">
           <span style={{ width: `${stream.readShare * 100}%` }} />
         </span>
       </td>
-      <td class="number">{shownShare(stream.coveredShare)}</td>
+      <td class="number">{formatShare(stream.coveredShare)}</td>
       <td class="time">{shownAge(stream.newestReadAt, nowMs.value)}</td>
       <td class="time">{shownSpan(stream.lagSecondsMedian * 1000)} ago</td>
       <td class="number">{shownNumber(stream.neverRead)}</td>

@@ -1,3 +1,4 @@
+import { formatShare } from '../../../base/text/readable.ts'
 import { HOUR } from '../../../base/time/units.ts'
 import { silenceStates } from '../../../pipeline/ledger/silence.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
@@ -6,7 +7,7 @@ import { DayChart } from '../../../web/browser/charts.tsx'
 import { Select } from '../../../web/browser/inputs.tsx'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Answered, Cell, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
-import { shownAge, shownInstant, shownNumber, shownShare, shownSpan } from '../../../web/browser/shown.ts'
+import { shownAge, shownInstant, shownNumber, shownSpan } from '../../../web/browser/shown.ts'
 import type { AdherenceAnswer, SilenceGroupsAnswer, SilentAnswer } from '../../routes/silence-routes.ts'
 import { followed } from '../dashboard-state.ts'
 
@@ -68,7 +69,7 @@ const SilentRow = ({ person }: { person: Json<SilentAnswer>['people'][number] })
     </td>
     <td class="time">{shownSpan(person.silentHours * HOUR)}</td>
     <td class="time">{shownHours(person.usualHours)}</td>
-    <td class="number">{person.unusual === null ? '' : shownShare(person.unusual)}</td>
+    <td class="number">{person.unusual === null ? '' : formatShare(person.unusual)}</td>
     <td class="time">{shownInstant(person.lastAt)}</td>
     <td>{[person.device, ...person.lastKinds].filter((text) => text !== null).join(' ')}</td>
   </tr>
@@ -87,7 +88,7 @@ const Groups = ({ groups }: { groups: Json<SilenceGroupsAnswer> }) => (
         <Cell max={100}>{name}</Cell>
         <td class="number">{shownNumber(silent)}</td>
         <td class="number">{shownNumber(people)}</td>
-        <td class="number">{shownShare(silent / people)}</td>
+        <td class="number">{formatShare(silent / people)}</td>
         <td class="time">{shownAge(since, nowMs.value)}</td>
       </tr>
     ))}

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
-import { shellQuoted } from '../../../../base/text/readable.ts'
+import { formatShare, shellQuoted } from '../../../../base/text/readable.ts'
 import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
 import { Action, Answered, Cell, Empty, Panel, Table, Tag } from '../../../../web/browser/parts.tsx'
-import { shownCount, shownShare } from '../../../../web/browser/shown.ts'
+import { shownCount } from '../../../../web/browser/shown.ts'
 import type { CastAnswer } from '../../routes/sandbox-routes.ts'
 import { into } from '../console-parts.tsx'
 import { controlCurl, type LiveSandbox, liveSandbox, mayChange, toneOfStatus } from '../console-state.ts'
@@ -80,7 +80,7 @@ function Active({ rules }: { rules: readonly Rule[] | undefined }) {
         {rules.map((rule) => (
           <tr key={JSON.stringify({ ...rule, met: 0 })}>
             <td class="mono">{rule.name}</td>
-            <td class="number">{shownShare(rule.rate)}</td>
+            <td class="number">{formatShare(rule.rate)}</td>
             <td class="number">
               <b>{rule.met}</b>
               {rule.timesMax === undefined ? '' : ` of ${rule.timesMax}`}
