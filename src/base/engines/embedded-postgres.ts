@@ -9,6 +9,7 @@ import { dataFolderHint, makeDataFolder } from '../files/data-folder.ts'
 import { readOrDrawSecret } from '../files/private-file.ts'
 import { endConnection } from '../postgres/short-connection.ts'
 import { sleep } from '../sleep.ts'
+import { runProgram, stopProcess } from './bounded-process.ts'
 import { stopFormerServer } from './former-server.ts'
 import { readKeptPort } from './kept-port.ts'
 import { chooseLocation, exists, findBinaries, type PostgresLocation } from './postgres-location.ts'
@@ -37,6 +38,7 @@ type EmbeddedPostgresOptions = {
 /** As long as the server's process lives it is making progress: recovering its data may take minutes. */
 const START_TIMEOUT_MS = 10 * 60_000
 const STOP_TIMEOUT_MS = 30_000
+const QUIT_TIMEOUT_MS = 5000
 const POLL_EVERY_MS = 25
 const LOG_CHARS_MAX = 4000
 const WRONG_PASSWORD = '28P01'
@@ -106,19 +108,12 @@ async function createCluster(
   }
 }
 
-async function runInitdb(program: string, words: string[], location: PostgresLocation): Promise<void> {
-  const child = spawn(program, words, {
-    ...runAsIdentity(location),
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: cleanEnvironment(),
-  })
-  const output: Buffer[] = []
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk))
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', resolve)
-  })
-  if (code !== 0) throw startProblem(Buffer.concat(output).toString('utf8'))
+async function runInitdb(program: string, words: readonly string[], location: PostgresLocation): Promise<void> {
+  const options = { ...runAsIdentity(location), env: cleanEnvironment(), timeoutMs: START_TIMEOUT_MS }
+  const { code, output } = await runProgram(program, words, options)
+  if (code === null)
+    throw startProblem(`${output}\ninitdb did not end within ${START_TIMEOUT_MS / 1000} s, or was killed`)
+  if (code !== 0) throw startProblem(output)
 }
 
 const runAsIdentity = (location: PostgresLocation) =>
@@ -258,15 +253,16 @@ async function isNearlyFull(folder: string): Promise<boolean> {
   return bavail * bsize < FREE_SPACE_MIN
 }
 
-/** SIGINT is Postgres's fast shutdown: the server ends its sessions, writes all data to the disk and exits. */
-async function stopServer(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  child.kill('SIGINT')
-  const slow = setTimeout(() => child.kill('SIGQUIT'), STOP_TIMEOUT_MS)
-  await gone
-  clearTimeout(slow)
-}
+/**
+ * SIGINT is Postgres's fast shutdown: the server ends its sessions, writes all data to the disk and exits. SIGQUIT leaves the writing to
+ * the next start, and so does the end of a server that is frozen.
+ */
+const stopServer = (child: ChildProcess): Promise<void> =>
+  stopProcess(child, [
+    ['SIGINT', STOP_TIMEOUT_MS],
+    ['SIGQUIT', QUIT_TIMEOUT_MS],
+    ['SIGKILL', QUIT_TIMEOUT_MS],
+  ])
 
 /** A port of this machine that was free a moment ago: for servers that cannot be asked to take any. */
 export function freePort(): Promise<number> {
