@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { findBarriers, lowWindow, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
@@ -115,6 +117,45 @@ test('the navigation counts failures, quarantine and silent changes, and leads t
   await page.getByText('1 person', { exact: false }).first().waitFor()
   expect(new URL(page.url()).search).toBe('?stream=biomarkers&only=silent')
   expect(await findBarriers(page)).toEqual([])
+})
+
+test('what is chosen on a page stands in its address, and the address alone shows the same', async ({ visit }) => {
+  const mainOf = (page: Page) => page.getByRole('main')
+  const choose = (page: Page, which: number, option: { index: number }) =>
+    mainOf(page).getByRole('combobox').nth(which).selectOption(option)
+  const openFirst = (page: Page) => mainOf(page).getByRole('link').first().click()
+  const search = async (page: Page) => {
+    await mainOf(page).getByRole('searchbox').fill('SampleProfile-o')
+    await page.keyboard.press('Enter')
+  }
+  const choices: ReadonlyArray<readonly [path: string, choose: (page: Page) => Promise<unknown>]> = [
+    ['/runs', (page) => choose(page, 0, { index: 1 })],
+    ['/silence', (page) => choose(page, 0, { index: 1 })],
+    ['/people', search],
+    ['/coverage', (page) => choose(page, 0, { index: 1 })],
+    ['/coverage', (page) => choose(page, 1, { index: 1 })],
+    ['/coverage', search],
+    ['/failures', openFirst],
+    ['/quarantine', openFirst],
+  ]
+  for (const [path, act] of choices) {
+    const page = await visit(path)
+    await mainOf(page).getByRole('heading').first().waitFor()
+    await act(page)
+    await expect.poll(() => new URL(page.url()).search, { message: path }).not.toBe('')
+
+    const { pathname, search: chosen } = new URL(page.url())
+    const other = await visit(pathname + chosen)
+    const shownOn = async (shown: Page) => [
+      (await mainOf(shown).innerText()).replaceAll(/\d+ (s|min)\b/g, 'a while'),
+      await mainOf(shown)
+        .getByRole('combobox')
+        .evaluateAll((selects) => selects.map((select) => (select as HTMLSelectElement).value)),
+    ]
+
+    const isSame = async () => isDeepStrictEqual(await shownOn(other), await shownOn(page))
+    await expect.poll(isSame, { message: path }).toBe(true)
+  }
 })
 
 test('the audit says who looked and who acted, page by page, and is filtered by its address', async ({

@@ -1,4 +1,4 @@
-import { type Signal, useComputed, useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { formatShare } from '../../../base/text/readable.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
@@ -65,7 +65,7 @@ function CoverageOf({ stream }: { stream: string }) {
   }, [key])
   useRefreshing(rows, area)
   const topRow = useSignal<number | undefined>(undefined)
-  const total = useComputed(() => rows.summary.value?.total)
+  const summary = rows.summary.value
   const error = rows.error.value
   const [profileId, date] = [query.get('person'), query.get('date')]
   const opened = profileId && date ? { profileId, date } : undefined
@@ -73,21 +73,21 @@ function CoverageOf({ stream }: { stream: string }) {
     <>
       <h1 class="head">Coverage</h1>
       <Streams chosen={stream} />
-      <Controls stream={stream} days={days} lastDay={lastDay} counts={rows.summary.value?.counts} />
-      {rows.summary.value && asked.sort === 'worst' && <Groups summary={rows.summary.value} topRow={topRow} />}
+      <Controls stream={stream} days={days} lastDay={lastDay} counts={summary?.counts} />
+      {summary && asked.sort === 'worst' && <Groups summary={summary} topRow={topRow} />}
       <Panel title={`${stream}: people by days`} aside={<Legend />} flush>
         {error ? (
           <Failed error={error} again={rows.retry} />
-        ) : rows.summary.value?.total === 0 ? (
+        ) : summary?.total === 0 ? (
           <Empty>{nobodyShown(asked.search !== '' || asked.only !== undefined)}</Empty>
         ) : (
           <CoverageCanvas rows={rows} days={days} lastDay={lastDay} area={area} topRow={topRow} opened={opened} />
         )}
       </Panel>
-      {total.value !== 0 && (
+      {summary?.total !== 0 && (
         <p class="small quiet">
-          {total.value !== undefined && `${shownPeople(total.value)} · `}click a cell for the reason, drag to mark an
-          area; with the keyboard: arrows, Enter, Shift and arrows
+          {summary && `${shownPeople(summary.total)} · `}click a cell for the reason, drag to mark an area; with the
+          keyboard: arrows, Enter, Shift and arrows
         </p>
       )}
       {area.value && (
