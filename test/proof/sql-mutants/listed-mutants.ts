@@ -23,14 +23,18 @@ export type Killers = Readonly<Record<string, { readonly seconds: number; readon
 
 export const readKillers = (): Killers => read('killers.json')
 
-/** The kills of this run, and those of earlier runs for mutants that this run did not play. */
+/**
+ * The kills of this run, and those of earlier runs for mutants that this run did not play. A mutant that counts as equivalent was killed
+ * by chance.
+ */
 export function killersAfter(before: Killers, judged: readonly Judged[], tests: readonly RecordedTest[]): Killers {
+  const known = knownSurvivors()
   const notPlayed = new Set(judged.flatMap(({ mutant, verdict }) => (verdict === 'not played' ? mutant.id : [])))
   const kept = Object.entries(before).flatMap(([file, { ids }]) =>
     ids.filter((id) => notPlayed.has(id)).map((id) => ({ file, id })),
   )
-  const kills = judged.flatMap(({ mutant: { id, operator }, by }) =>
-    by && !isNoticedByRace.test(operator) ? [{ file: basename(by.file), id }] : [],
+  const kills = judged.flatMap(({ mutant: { id, key, operator }, by }) =>
+    by && !isNoticedByRace.test(operator) && !known.has(key) ? [{ file: basename(by.file), id }] : [],
   )
   const byFile = [...Map.groupBy([...kept, ...kills], ({ file }) => file)].map(([file, list]) => {
     const ms = tests.reduce((sum, test) => sum + (basename(test.file) === file ? test.ms : 0), 0)
