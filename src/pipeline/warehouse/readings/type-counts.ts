@@ -23,7 +23,7 @@ export class TypeCounts {
 
   /**
    * Adds what was counted since the last time to the counts of today. In one order, so that two processes cannot wait for one another.
-   * What could not be written is written the next time.
+   * Counts that could not be written are written the next time.
    */
   async write(pool: Pool): Promise<void> {
     const taken = this.counts
