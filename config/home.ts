@@ -2,6 +2,7 @@ import { lstatSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { UsageProblem } from '../src/base/errors.ts'
+import { accessOfOthers } from '../src/base/files/data-folder.ts'
 import { shellPath } from '../src/base/text/readable.ts'
 
 /**
@@ -18,27 +19,18 @@ export function homeFolder(
   return /[\\/]node_modules[\\/]/.test(checkout) ? standing : checkout
 }
 
-const ROOT_ID = 0
-const OTHERS_MAY_WRITE = 0o002
-
 /**
  * An installed program reads the file of the folder one stands in: a file of another user could send health data to a database of
  * that user. The owner of the program can change the program, and is trusted.
  */
 export function requireTrustedFile(file: string): void {
-  const [link, found] = [lstatSync(file), statSync(file)]
-  const trusted = [process.getuid?.(), ROOT_ID, statSync(fileURLToPath(import.meta.url)).uid]
-  const refuse = (reason: string, hint: string) => {
-    throw new UsageProblem(`read ${file}: ${reason}`, { hint })
+  const looked = { link: lstatSync(file), found: statSync(file) }
+  const program = statSync(fileURLToPath(import.meta.url))
+  const reason = accessOfOthers(looked, [process.getuid?.() ?? program.uid, program.uid])
+  if (reason === undefined) return
+  const hints = {
+    'it belongs to another user': 'Stand in a folder of your own, name it by VITALSYNC_HOME, or take the file over.',
+    'other users may write to it': `Look at what it holds, then take the right away: chmod o-w ${shellPath(file)}`,
   }
-  if (process.getuid && [link, found].some(({ uid }) => !trusted.includes(uid)))
-    refuse(
-      'it belongs to another user',
-      'Stand in a folder of your own, name it by VITALSYNC_HOME, or take the file over.',
-    )
-  if ((found.mode & OTHERS_MAY_WRITE) !== 0)
-    refuse(
-      'other users may write to it',
-      `Look at what it holds, then take the right away: chmod o-w ${shellPath(file)}`,
-    )
+  throw new UsageProblem(`read ${file}: ${reason}`, { hint: hints[reason] })
 }

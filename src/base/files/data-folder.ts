@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { lstat, mkdir, stat } from 'node:fs/promises'
 import { UsageProblem } from '../errors.ts'
 import { shellPath } from '../text/readable.ts'
@@ -24,14 +25,22 @@ export async function requireOwnFolder(folder: string): Promise<void> {
   const [link, found] = await Promise.all([lstat, stat].map((look) => look(folder).catch(() => undefined)))
   const uid = process.getuid?.()
   if (!link || !found || uid === undefined) return
-  const refuse = (reason: string, hint: string) => {
-    throw new UsageProblem(`use data folder ${folder}: ${reason}`, { hint })
+  const reason = accessOfOthers({ link, found }, [uid])
+  if (reason === undefined) return
+  const hints = {
+    'it belongs to another user': dataFolderHint,
+    'other users may write to it': `Choose a folder inside it with VITALSYNC_DATA, or take the right away: chmod o-w ${shellPath(folder)}`,
   }
-  if ([link, found].some((each) => each.uid !== uid && each.uid !== ROOT_ID))
-    refuse('it belongs to another user', dataFolderHint)
-  if ((found.mode & OTHERS_MAY_WRITE) !== 0)
-    refuse(
-      'other users may write to it',
-      `Choose a folder inside it with VITALSYNC_DATA, or take the right away: chmod o-w ${shellPath(folder)}`,
-    )
+  throw new UsageProblem(`use data folder ${folder}: ${reason}`, { hint: hints[reason] })
+}
+
+type Looked = { readonly link: Pick<Stats, 'uid'>; readonly found: Pick<Stats, 'uid' | 'mode'> }
+
+/**
+ * The reason why a user beside root and the trusted ones may decide what a path holds; undefined where none may. `link`: the path
+ * itself; `found`: what it leads to.
+ */
+export function accessOfOthers({ link, found }: Looked, trusted: readonly number[]) {
+  if ([link, found].some(({ uid }) => uid !== ROOT_ID && !trusted.includes(uid))) return 'it belongs to another user'
+  return (found.mode & OTHERS_MAY_WRITE) === 0 ? undefined : 'other users may write to it'
 }
