@@ -16,6 +16,9 @@ export const formatNumber = (value: number): string => value.toLocaleString('en-
 /** `2.5 %`, and `0.017 %` for a share below a hundredth. */
 export const formatPercent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.01 ? 3 : 1)} %`
 
+/** A share as percent. 100 % means all: a missing part is never rounded away. */
+export const formatShare = (share: number): string => `${(share < 1 ? Math.min(share * 100, 99.9) : 100).toFixed(1)} %`
+
 /** `2026-07-11 03:00`, in UTC; empty without an instant. */
 export const formatMinute = (at: Date | null): string =>
   at === null ? '' : at.toISOString().slice(0, 16).replace('T', ' ')
@@ -85,9 +88,6 @@ export const printableJson = (value: unknown): string =>
 
 /** A text as one word of a POSIX shell, whatever is in it. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-
-/** A share as percent. 100 % means all: a missing part is never rounded away. */
-export const formatShare = (share: number): string => `${(share < 1 ? Math.min(share * 100, 99.9) : 100).toFixed(1)} %`
 
 /** A text as one word of a shell, quoted only where it must be. */
 export const shellWord = (text: string): string => (/^[\w.@-]+$/.test(text) ? text : shellQuoted(text))

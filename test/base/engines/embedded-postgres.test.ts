@@ -10,6 +10,14 @@ import { processesNaming } from '../../support/run-program.ts'
 const timeout = 120_000
 const MB = 1024 * 1024
 
+/** A folder that goes with its test. As root, the server runs as nobody and must be able to enter. */
+async function openFolder(prefix: string, onTestFinished: (remove: () => Promise<void>) => void): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), prefix))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await chmod(folder, 0o755)
+  return folder
+}
+
 test('an error of a server whose disk is nearly full is the full disk, and with free space the error itself', {
   timeout,
 }, async ({ skip, onTestFinished }) => {
@@ -35,9 +43,7 @@ test('an error of a server whose disk is nearly full is the full disk, and with 
 test('a draft of a killed start, into which Postgres still writes, is in the way of no other start', {
   timeout,
 }, async ({ onTestFinished }) => {
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-draft-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
+  const folder = await openFolder('vitalsync-draft-', onTestFinished)
   const draft = join(folder, 'postgres.new-1/global')
   await mkdir(draft, { recursive: true })
   const writing = 'echo on; n=0; until [ $n = 20000 ]; do n=$((n + 1)); : > "$1/$n" || exit; done 2>/dev/null'
@@ -54,9 +60,7 @@ test('a draft of a killed start, into which Postgres still writes, is in the way
 test('a process that has the id of a former server, and a folder whose name begins alike, is not ended and in no way', {
   timeout,
 }, async ({ onTestFinished }) => {
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-orphan-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
+  const folder = await openFolder('vitalsync-orphan-', onTestFinished)
   const former = await startPostgres({ folder })
   await former.close()
   const words = ['-c', 'echo on; read line; echo read', 'sh', '-D', `${former.dataFolder}-2`]
@@ -74,9 +78,7 @@ test('a process that has the id of a former server, and a folder whose name begi
 })
 
 test('a start that is refused, or given up, leaves no server behind', { timeout }, async ({ onTestFinished }) => {
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-refused-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
+  const folder = await openFolder('vitalsync-refused-', onTestFinished)
   await (await startPostgres({ folder })).close()
 
   const signal = AbortSignal.abort(new Error('given up'))
