@@ -65,7 +65,7 @@ test('a process that has the id of a former server, and a folder whose name begi
   await former.close()
   const words = ['-c', 'echo on; read line; echo read', 'sh', '-D', `${former.dataFolder}-2`]
   const ofServer = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-  const stranger = spawn('sh', words, { cwd: '/', ...ofServer, stdio: ['pipe', 'pipe', 'ignore'] })
+  const stranger = spawn('/bin/sh', words, { cwd: '/', ...ofServer, stdio: ['pipe', 'pipe', 'ignore'] })
   onTestFinished(() => void stranger.kill('SIGKILL'))
   await once(stranger.stdout, 'data')
   await writeFile(join(former.dataFolder, 'postmaster.pid'), `${stranger.pid}\n${former.dataFolder}\n`)
