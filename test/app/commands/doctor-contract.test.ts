@@ -1,9 +1,8 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { openDesk, root } from '../../support/walk-page.ts'
 import { checkedIn } from './checked-json.ts'
-import { type CommandWorld, makeOwnedDatabase, openCommandWorld } from './command-world.ts'
+import { type CommandWorld, openCommandWorld } from './command-world.ts'
 
 let world: CommandWorld
 const timeout = 300_000
@@ -49,16 +48,4 @@ test('refused credentials, a file that is none, and options without --contract',
   expect([compared.code, alone.code]).toEqual([2, 2])
   expect(compared.stderr).toContain('it is no saved contract')
   expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('Upstream refuses the credentials')])
-})
-
-test('docs/how-to/connect-upstream.md is walked as it is written', { timeout: 600_000 }, async () => {
-  const page = await readFile(`${root}/docs/how-to/connect-upstream.md`, 'utf8')
-  const database = await makeOwnedDatabase()
-  const desk = await openDesk({ DATABASE_URL: database.url })
-  onTestFinished(async () => {
-    await desk.close()
-    await database.drop()
-  }, timeout)
-
-  await desk.walk(page)
 })

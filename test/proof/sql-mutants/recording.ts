@@ -22,8 +22,7 @@ type FileRecording = Pick<Recording, 'statements' | 'tests'>
 
 /** Tests that run the product in their own process and ask a database. The derivation itself asks none. */
 const recordedFolders = '{,*/}{warehouse,work,schedule,promises,operations,upstream,service}'
-const leftOut =
-  /\/(service\/(derive|evaluate|sandbox)\/|service\/fuzz|pipeline\/upstream\/(?!token)|operations\/two-versions|promises\/17)/
+const leftOut = /\/(service\/(derive|evaluate|sandbox)\/|service\/fuzz|pipeline\/upstream\/(?!token)|promises\/17)/
 
 export function recordedFiles(): string[] {
   const pure = new Set(pureTests(root))

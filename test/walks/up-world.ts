@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { test as base, expect } from 'vitest'
-import { readRunning } from '../../../src/base/engines/running-file.ts'
+import { readRunning } from '../../src/base/engines/running-file.ts'
 import {
   type Program,
   type ProgramEnd,
   processesNaming,
   startProgram,
   ticksOfChildren,
-} from '../../support/run-program.ts'
+} from '../support/run-program.ts'
 
 export const isRoot = process.getuid?.() === 0
 export const nobody = 65534

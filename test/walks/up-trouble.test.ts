@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'nod
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { type ProgramEnd, processesNaming } from '../../support/run-program.ts'
+import { type ProgramEnd, processesNaming } from '../support/run-program.ts'
 import { isReady, isRoot, nobody, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
 
 test('a taken port is named, with what to do', { timeout }, async ({ folder, up }) => {

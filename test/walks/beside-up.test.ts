@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { test as base, expect } from 'vitest'
-import { jsonResultSchemas } from '../../../src/app/results/json-results.ts'
-import { joinLocalEngines } from '../../../src/base/engines/local-engines.ts'
-import { type Program, processesNaming, startProgram } from '../../support/run-program.ts'
+import { jsonResultSchemas } from '../../src/app/results/json-results.ts'
+import { joinLocalEngines } from '../../src/base/engines/local-engines.ts'
+import { type Program, processesNaming, startProgram } from '../support/run-program.ts'
 
 const timeout = 300_000
 const execFileAsync = promisify(execFile)

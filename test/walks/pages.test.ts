@@ -1,28 +1,40 @@
 import { readFile } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { blocksOf, openDesk, patternOf, root } from '../../support/walk-page.ts'
+import { makeOwnedDatabase } from '../app/commands/command-world.ts'
+import { blocksOf, openDesk, patternOf, root } from '../support/walk-page.ts'
 
 /**
- * Each page of docs/start is walked as it is written: its commands in their order, their output compared with what it shows. That of
- * the operator needs a Docker engine: `npm run containers` walks it.
+ * Each page of docs/start, and the page about a new upstream, is walked as it is written: its commands in their order, their output
+ * compared with what it shows. That of the operator needs a Docker engine: `npm run containers` walks it.
  */
 const timeout = 600_000
 /** Upstream's days are read again half a minute after a push; the walk is not about the waiting. */
 const env = { REREAD_SECONDS: '1' }
 
-const read = (name: string) => readFile(`${root}/docs/start/${name}.md`, 'utf8')
+const read = (name: string) => readFile(`${root}/docs/${name}.md`, 'utf8')
 
 test.each(['back-end', 'study', 'silence', 'operator'])('docs/start/%s.md has at most 600 words', async (name) => {
-  expect((await read(name)).trim().split(/\s+/).length).toBeLessThanOrEqual(600)
+  expect((await read(`start/${name}`)).trim().split(/\s+/).length).toBeLessThanOrEqual(600)
 })
 
-test.each(['back-end', 'study', 'silence'])('docs/start/%s.md', { timeout }, async (name) => {
-  const page = await read(name)
+test.each(['back-end', 'study', 'silence'])('docs/start/%s.md is walked', { timeout }, async (name) => {
+  const page = await read(`start/${name}`)
   const desk = await openDesk(env)
   onTestFinished(desk.close, timeout)
 
   expect(blocksOf(page).filter(({ language }) => language === 'sh').length).toBeGreaterThan(4)
   await desk.walk(page)
+})
+
+test('docs/how-to/connect-upstream.md is walked, on a database of one’s own', { timeout }, async () => {
+  const database = await makeOwnedDatabase()
+  const desk = await openDesk({ DATABASE_URL: database.url })
+  onTestFinished(async () => {
+    await desk.close()
+    await database.drop()
+  }, timeout)
+
+  await desk.walk(await read('how-to/connect-upstream'))
 })
 
 test.each([

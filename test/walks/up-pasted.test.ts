@@ -3,8 +3,8 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { needTerminal, runInTerminal } from '../../support/in-terminal.ts'
-import { runProgram, startCommand } from '../../support/run-program.ts'
+import { needTerminal, runInTerminal } from '../support/in-terminal.ts'
+import { runProgram, startCommand } from '../support/run-program.ts'
 import { isReady, nothingLeft, test, timeout } from './up-world.ts'
 
 const portIn = (text: string) =>

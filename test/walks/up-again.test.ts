@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { expect } from 'vitest'
-import { type ProgramEnd, processesNaming, startProgram } from '../../support/run-program.ts'
+import { type ProgramEnd, processesNaming, startProgram } from '../support/run-program.ts'
 import { isReady, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
 
 /**
