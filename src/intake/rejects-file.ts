@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { openPrivateFile } from '../base/files/private-file.ts'
+import { openPrivateFile, writeWhole } from '../base/files/private-file.ts'
 
 /**
  * One JSON object a line for each rejected line or record. The file is created with the first rejected line; a resumed import keeps
@@ -18,7 +18,7 @@ export function openRejectsFile(path: string, keptBytes: number) {
     bytes: () => bytes,
     async write(rejects: readonly object[]) {
       const text = Buffer.from(`${rejects.map((reject) => JSON.stringify(reject)).join('\n')}\n`)
-      await (await openOnce()).write(text, 0, text.length, bytes)
+      await writeWhole(await openOnce(), path, text, bytes)
       bytes += text.length
     },
     close: async () => handle?.close(),

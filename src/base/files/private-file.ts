@@ -56,6 +56,18 @@ async function readWhole(path: string, opening: Opening, openFile: typeof openOr
   }
 }
 
+/** Writes all of it, or throws an error with the path: a disk that becomes full takes a part of a write, without an error. */
+export async function writeWhole(handle: FileHandle, path: string, bytes: Uint8Array, position: number): Promise<void> {
+  for (let from = 0; from < bytes.length; ) {
+    const { bytesWritten } = await handle
+      .write(bytes, from, bytes.length - from, position + from)
+      .catch((error: Error) => {
+        throw Object.assign(error, { path })
+      })
+    from += bytesWritten
+  }
+}
+
 /** Creates a file with its whole content, which only its owner may read; an existing file stays as it is. */
 const writeOnce = (path: string, text: string): Promise<void> =>
   withDraft(path, text, (draft) =>

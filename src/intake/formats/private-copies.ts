@@ -38,7 +38,7 @@ async function copyTo(path: string, file: ExportFile, bytesMax: number): Promise
       length += chunk.length
       if (length > bytesMax)
         throw new UsageProblem(`read ${file.name}: it is larger than ${Math.round(bytesMax / 1024 ** 2)} MiB`)
-      await handle.write(chunk)
+      await handle.writeFile(chunk) // all of it; `write` takes a part where the disk becomes full
     }
   } finally {
     await handle.close()

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { rename, rm } from 'node:fs/promises'
 import { requireReplaceable } from '../../base/files/named-files.ts'
-import { openPrivateFile } from '../../base/files/private-file.ts'
+import { openPrivateFile, writeWhole } from '../../base/files/private-file.ts'
 import { printableText } from '../../base/text/readable.ts'
 
 export type ExportOutput = {
@@ -43,9 +43,8 @@ export async function openFileOutput(path: string, options: FileOptions): Promis
   return {
     bytes: () => bytes,
     async write(chunk) {
-      if (chunk.length === 0) return
       const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-      await handle.write(buffer, 0, buffer.length, bytes)
+      await writeWhole(handle, written, buffer, bytes)
       bytes += buffer.length
     },
     async close({ isComplete }) {

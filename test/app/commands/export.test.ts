@@ -6,7 +6,7 @@ import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'h
 import { expect } from 'vitest'
 import { test as base } from '../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../support/insert-people.ts'
-import { type Program, type ProgramEnd, startProgram } from '../../support/run-program.ts'
+import { entry, type Program, type ProgramEnd, startCommand, startProgram } from '../../support/run-program.ts'
 import { openTestPool } from '../../support/test-pool.ts'
 
 type Query = (text: string, values?: unknown[]) => Promise<Array<Record<string, unknown>>>
@@ -184,6 +184,19 @@ test('Singer messages keep the rules of the specification, and a STATE leads on'
   const told = messages.slice(0, messages.indexOf(states[0])).filter(({ type }) => type === 'RECORD').length
   expect(told).toBeGreaterThan(2000)
   expect(told + rest.filter(({ type }) => type === 'RECORD').length).toBe(rows)
+})
+
+test('a disk that takes only a part of what is written ends the export, and is named with the file', {
+  timeout,
+}, async ({ run, folder, warehouseUrl }) => {
+  await run('--output', join(folder, 'whole'))
+  const { size } = await stat(join(folder, 'whole'))
+  // The last write is the one that does not fit: no later one fails.
+  const line = `ulimit -f ${Math.floor((size - 1) / 512)}; exec '${process.execPath}' '${entry}' export --stream scores --output part`
+  const { code, stderr } = await startCommand(line, { cwd: folder, env: { DATABASE_URL: warehouseUrl } }).ended
+
+  expect(stderr).toContain('write part: the file is too large')
+  expect(code).toBe(1)
 })
 
 test('a wrong option, state file or output is reported', { timeout }, async ({ run, folder }) => {
