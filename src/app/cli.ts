@@ -1,3 +1,4 @@
+import { fstatSync, writeSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { CommanderError } from 'commander'
 import { Problem } from '../base/errors.ts'
@@ -46,6 +47,16 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   else writeError ??= Object.assign(error, { path: 'standard output' })
   stop.abort(error)
 })
+// Node writes to a file once, and does not look how much of it a disk takes that becomes full: each write begins again with the rest.
+if (fstatSync(1).isFile())
+  process.stdout._write = (chunk, encoding, done) => {
+    try {
+      for (let rest = Buffer.from(chunk, encoding); rest.length > 0; ) rest = rest.subarray(writeSync(1, rest))
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
+  }
 // Remarks that cannot be written stop nothing.
 process.stderr.on('error', () => undefined)
 

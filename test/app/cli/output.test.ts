@@ -92,6 +92,19 @@ test('a full disk behind standard output is reported, with code 1', { timeout },
   }
 })
 
+test('a disk that takes only a part of standard output is reported, with code 1', { timeout }, async () => {
+  for (const words of ['completion bash', '--help']) {
+    // A block has 512 bytes.
+    const line = `ulimit -f 1; "${process.execPath}" "${entry}" ${words} > part`
+    const { code, stderr } = await startCommand(line, { cwd: folder }).ended
+
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^vitalsync: write standard output: the file is too large\n {2}→ /),
+    ])
+  }
+})
+
 test('a line of progress never exceeds the terminal, however narrow', () => {
   const text = `${progressBar(0.5, 20)} 12,345/99,999 profiles · 3 failed · 1,234,567 rows`
 
