@@ -11,14 +11,16 @@ export function openRejectsFile(path: string, keptBytes: number) {
   const openOnce = async () => {
     if (handle) return handle
     handle = await openPrivateFile(path, 'The rejected lines go there: choose another file with --rejects.')
-    await handle.truncate(keptBytes)
+    bytes = Math.min(keptBytes, (await handle.stat()).size) // somebody may have taken the file away
+    await handle.truncate(bytes)
     return handle
   }
   return {
     bytes: () => bytes,
     async write(rejects: readonly object[]) {
       const text = Buffer.from(`${rejects.map((reject) => JSON.stringify(reject)).join('\n')}\n`)
-      await writeWhole(await openOnce(), path, text, bytes)
+      const file = await openOnce()
+      await writeWhole(file, path, text, bytes)
       bytes += text.length
     },
     close: async () => handle?.close(),

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { rename, rm } from 'node:fs/promises'
+import { rename, rm, stat } from 'node:fs/promises'
+import { UsageProblem } from '../../base/errors.ts'
 import { requireReplaceable } from '../../base/files/named-files.ts'
 import { openPrivateFile, writeWhole } from '../../base/files/private-file.ts'
-import { printableText } from '../../base/text/readable.ts'
+import { formatNumber, printableText } from '../../base/text/readable.ts'
 
 export type ExportOutput = {
   write(chunk: string | Uint8Array): Promise<void>
@@ -37,6 +38,7 @@ export async function openFileOutput(path: string, options: FileOptions): Promis
   const { keptBytes, isInvalidUntilComplete } = options
   const written = isInvalidUntilComplete ? `${path}.partial` : path
   if (isInvalidUntilComplete) await requireReplaceable(path)
+  if (keptBytes > 0) await requireLength(path, keptBytes)
   const handle = await openPrivateFile(written, 'Choose another file with --output.')
   await handle.truncate(keptBytes)
   let bytes = keptBytes
@@ -54,4 +56,17 @@ export async function openFileOutput(path: string, options: FileOptions): Promis
       else await rm(written, { force: true })
     },
   }
+}
+
+/** The rows of the stopped export may be in another file. */
+async function requireLength(path: string, keptBytes: number): Promise<void> {
+  const { size } = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return { size: 0 }
+  })
+  if (size >= keptBytes) return
+  const [written, found] = [keptBytes, size].map(formatNumber)
+  throw new UsageProblem(`write ${path}: the stopped export had written ${written} bytes, and it has ${found}`, {
+    hint: 'Give --output the file of that export, or take the file of --state away to begin from the beginning.',
+  })
 }

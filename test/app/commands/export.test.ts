@@ -130,6 +130,26 @@ test('stopped anywhere it goes on where it was, into the same file', { timeout }
   expect(finished.bookmarks.scores).toEqual({ since: expect.any(String) })
 })
 
+test('a stopped export is not carried on into a file without its rows, and Parquet begins from the beginning', {
+  timeout,
+}, async ({ run, folder }) => {
+  const state = join(folder, 'state.json')
+  const stopped = { bookmarks: { scores: { upto: new Date().toISOString(), after: '50' } }, bytes: 4000 }
+  await writeFile(state, JSON.stringify(stopped))
+  await writeFile(join(folder, 'shorter'), 'x'.repeat(3999))
+  const other = await run('--output', join(folder, 'other'), '--state', state)
+  const shorter = await run('--output', join(folder, 'shorter'), '--state', state)
+  const parquet = await run('--format', 'parquet', '--output', join(folder, 'parquet'), '--state', state)
+
+  expect([other.code, shorter.code, parquet.code]).toEqual([2, 2, 0])
+  expect(other.stderr).toContain('the stopped export had written 4,000 bytes, and it has 0')
+  expect(shorter.stderr).toContain('the stopped export had written 4,000 bytes, and it has 3,999')
+  await expect(stat(join(folder, 'other'))).rejects.toThrow('ENOENT')
+  const { num_rows: count } = await parquetMetadataAsync(await asyncBufferFromFile(join(folder, 'parquet')))
+  expect(Number(count)).toBe(rows)
+  expect((await readFile(join(folder, 'parquet'))).subarray(0, 4).toString()).toBe('PAR1')
+})
+
 test('the next export brings what changed since, the last hour again, and nothing else', { timeout }, async ({
   run,
   query,
