@@ -41,7 +41,7 @@ const expectedLines = [
 ]
 /** A busy machine makes a connection too late, with one version too. */
 const tooLate =
-  /^(Postgres: it does not answer|reach Postgres: the connection was not made in time)$|timeout exceeded when trying to connect/
+  /^(Postgres: it does not answer|reach Postgres: the connection was not made in time)$|timeout exceeded when trying to connect|^Connection terminated due to connection timeout$/
 
 const checklist = createChecklist()
 const { say, until } = checklist

@@ -9,8 +9,8 @@ import { repeatUntilClosed } from './repeat.ts'
 
 /**
  * Writes the heartbeat of this process's worker into the database. A frozen process writes none, though its connections stay
- * open. After a heartbeat that failed the next heartbeat is written as usual. Each heartbeat holds the reason that keeps the
- * worker from its work. As often it looks for sessions of frozen processes that hold locks.
+ * open. After a heartbeat that failed the next heartbeat is written as usual; the first of several failures is logged. Each heartbeat
+ * holds the reason that keeps the worker from its work. As often it looks for sessions of frozen processes that hold locks.
  */
 export function startWorkerHeartbeat(
   { engine, liveWorkers, pool }: Pipeline,
@@ -22,8 +22,17 @@ export function startWorkerHeartbeat(
     const ended = await endSilentSessions(pool).catch(() => 0) // of a server that is away nobody holds a lock
     if (ended > 0) log.warn({ sessions: ended }, 'ended sessions that held locks and were silent in mid-statement')
   }
+  let isWritten = true
   const writing = repeatUntilClosed(WORKER_HEARTBEAT_MS, () =>
-    writeHeartbeat().catch((error: Error) => log.debug({ err: error.name }, 'the heartbeat could not be written')),
+    writeHeartbeat().then(
+      () => {
+        isWritten = true
+      },
+      (error: Error) => {
+        if (isWritten) log.warn({ err: error.message }, CANNOT_WRITE)
+        isWritten = false
+      },
+    ),
   )
   // On its own, so that it holds up no heartbeat.
   const ending = repeatUntilClosed(WORKER_HEARTBEAT_MS, endSilent)
@@ -34,6 +43,8 @@ export function startWorkerHeartbeat(
     },
   }
 }
+
+const CANNOT_WRITE = 'the heartbeat cannot be written: until it can, other processes do not count this worker'
 
 /** The number of workers of this pipeline's queue whose heartbeat is recent. */
 export const countLiveWorkers = async ({ engine, liveWorkers }: Pick<Pipeline, 'engine' | 'liveWorkers'>) =>
