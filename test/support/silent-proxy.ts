@@ -9,6 +9,8 @@ export type SilentProxy = {
   readonly url: string
   /** Swallows the bytes of these directions, of open connections and of later ones. */
   silence(...directions: Direction[]): void
+  /** Ends every connection that sends this text, until `restore`. */
+  cut(text: string): void
   /** New connections work again. The connections there were stay silent, as after the loss of a firewall's state. */
   restore(): void
   /**
@@ -30,6 +32,7 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
   let swallowed: readonly Direction[] = []
   let swallowedBytes = 0
   const links = new Set<{ swallowed: readonly Direction[]; sockets: readonly Socket[] }>()
+  let cutText: string | undefined
   let trap: { texts: readonly string[]; sprung: () => void } | undefined
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
@@ -42,6 +45,7 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
           swallowedBytes += chunk.length
           return
         }
+        if (direction === 'to-server' && cutText !== undefined && chunk.includes(cutText)) return void from.destroy()
         const nextText = () => (direction === 'to-server' ? trap?.texts[seen] : undefined)
         let end = 0
         for (let text = nextText(); text !== undefined; text = nextText()) {
@@ -83,8 +87,12 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
       swallowed = directions
       for (const link of links) link.swallowed = directions
     },
+    cut(text) {
+      cutText = text
+    },
     restore() {
       swallowed = []
+      cutText = undefined
     },
     freezeAfter: (...texts) =>
       new Promise((resolve) => {

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import {
-  createPostgresBackend,
   type PostgresConnectionOptions,
+  type PostgresQueueBackend,
   Queue,
   type QueueOptions,
   runMigrations,
-  Worker,
+  type Worker,
   type WorkerOptions,
-  withBackend,
 } from 'bullmq'
 import { Redis } from 'ioredis'
 import type pg from 'pg'
@@ -23,6 +22,7 @@ import { SECOND } from '../../base/time/units.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
 import { QUEUE_PARTS_MAX, queuePartTag } from '../fleet/queue-parts.ts'
 import type { Order } from '../transfer/order.ts'
+import { createBackend, type ProcessJob, RestingWorker, withAllArguments } from './queue-classes.ts'
 import { createQueueTelemetry } from './queue-telemetry.ts'
 import { connectRedis, createRedisCheck, failFast, reconnectForever } from './redis-connection.ts'
 
@@ -34,16 +34,9 @@ export type JobData = Omit<Order, 'job'> & {
 
 export type LaneQueue = Queue<JobData>
 export type LaneWorker = Worker<JobData>
-type ProcessJob = (job: import('bullmq').Job<JobData>, token?: string, signal?: AbortSignal) => Promise<unknown>
 
 /** Where a job waits: in the queue of its lane, in the part of its profile. */
 export type LanePart = { readonly lane: Lane; readonly part: number }
-
-/** BullMQ gives a signal only to a function that declares three parameters. */
-const withAllArguments =
-  (work: ProcessJob): ProcessJob =>
-  (job, token, signal) =>
-    work(job, token, signal)
 
 /** The queue on Redis or on Postgres. Only this file knows which; all others use lanes and parts. */
 export type QueueEngine = {
@@ -51,7 +44,7 @@ export type QueueEngine = {
   /** How many parts the queue of each lane is cut into: a profile's jobs go to the part of its id. */
   readonly parts: number
   queue(lane: Lane, part?: number): LaneQueue
-  worker(of: LanePart, work: ProcessJob, options: Omit<WorkerOptions, 'connection' | 'prefix'>): LaneWorker
+  worker(of: LanePart, work: ProcessJob<JobData>, options: Omit<WorkerOptions, 'connection' | 'prefix'>): LaneWorker
   /**
    * Further parts that hold jobs, in order: there were more parts before, or are for another process. An answer may be ten
    * seconds old.
@@ -119,7 +112,7 @@ function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEn
     queue: queues.get,
     hasWorker: (part) => hasRedisWorker(producerConnection, queues.get('nightly', part)),
     worker: (of, work, options) =>
-      new Worker<JobData>(queueNameOf(of), withAllArguments(work), {
+      new RestingWorker<JobData>(queueNameOf(of), withAllArguments(work), {
         ...options,
         ...telemetry,
         connection: workerConnection,
@@ -181,7 +174,6 @@ async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions)
   const { parts = 1, statementTimeoutMs = QUEUE_STATEMENT_TIMEOUT_MS, isObserver = false } = options
   const telemetry = telemetryOf(options)
   if (!isObserver) await migrateQueueDatabase(queueUrl)
-  const backend = withBackend(createPostgresBackend)
   // One pool for all queues and workers of this process: of its connections each worker of a lane and part keeps one to LISTEN.
   const pool = openPostgresPool({
     databaseUrl: queueUrl,
@@ -196,7 +188,7 @@ async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions)
   const connection = pool as unknown as PostgresConnectionOptions // BullMQ's own types describe only a part of a pool
   const queues = createQueues((of) => {
     const queueOptions = { connection, skipWaitingForReady: true, skipMetasUpdate: isObserver, ...telemetry }
-    const queue = new backend.Queue<JobData>(queueNameOf(of), queueOptions)
+    const queue = new Queue(queueNameOf(of), queueOptions, createBackend)
     queue.on('error', ignoreConnectionError)
     return queue as unknown as LaneQueue // the same interface; only the backend's type parameter differs
   })
@@ -206,11 +198,12 @@ async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions)
     queue: queues.get,
     hasWorker: async (part) => (await queues.get('nightly', part).getWorkersCount()) > 0,
     worker: (of, work, options) =>
-      new backend.Worker<JobData>(queueNameOf(of), withAllArguments(work), {
-        ...options,
-        ...telemetry,
-        connection,
-      }) as unknown as LaneWorker,
+      new RestingWorker<JobData, PostgresQueueBackend, PostgresConnectionOptions>(
+        queueNameOf(of),
+        withAllArguments(work),
+        { ...options, ...telemetry, connection },
+        createBackend,
+      ) as unknown as LaneWorker,
     formerParts: lookNowAndThen(() => formerPostgresParts(pool, partsFrom(parts))),
     // A former part takes up to three connections of the pool.
     formerPartsAtOnceMax: 2,
@@ -272,8 +265,15 @@ function createQueues(create: (of: LanePart) => LaneQueue) {
   return {
     get(lane: Lane, part = 0): LaneQueue {
       const name = queueNameOf({ lane, part })
-      const queue = queues.get(name) ?? create({ lane, part })
+      const known = queues.get(name)
+      if (known) return known
+      const queue = create({ lane, part })
       queues.set(name, queue)
+      // The library keeps the error of a first connection as long as the queue lives: the next use makes a new queue.
+      queue.waitUntilReady().catch(() => {
+        queues.delete(name)
+        return queue.close()
+      })
       return queue
     },
     close: () => Promise.all([...queues.values()].map((queue) => queue.close())),
