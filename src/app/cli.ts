@@ -1,9 +1,10 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { CommanderError } from 'commander'
+import { STOP_MAX_MS } from '../base/close-stack.ts'
 import { Problem } from '../base/errors.ts'
 import { printableText } from '../base/text/readable.ts'
-import { MINUTE, SECOND } from '../base/time/units.ts'
+import { SECOND } from '../base/time/units.ts'
 import { describeError, type GivenAddresses } from './cli/describe-error.ts'
 import { endProcess } from './cli/end-process.ts'
 import { createProgram } from './cli/program.ts'
@@ -21,9 +22,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     stop.abort(new Error(signal))
   })
 }
-
-/** After a signal and the time for running jobs, how long closing may take. */
-const CLOSE_MAX_MS = MINUTE
 
 /** A server that answers nothing must not keep the process from ending. */
 function exitAfter(delayMs: number): void {
@@ -85,7 +83,7 @@ const program = createProgram({
     const { environment, terminal } = uncheckedContext(json)
     const config = readConfig(environment)
     given = { databaseUrl: config.databaseUrl, queueUrl: config.queueUrl }
-    stop.signal.addEventListener('abort', () => exitAfter(config.drainSeconds * SECOND + CLOSE_MAX_MS))
+    stop.signal.addEventListener('abort', () => exitAfter(config.drainSeconds * SECOND + STOP_MAX_MS))
     return {
       config,
       terminal,

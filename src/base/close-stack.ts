@@ -13,6 +13,9 @@ export type CloseStack = {
 /** A part that holds further parts needs longer than each of them. */
 const CLOSE_MAX_MS = MINUTE
 
+/** How long a process may take to end after a signal, beside the time for running jobs. A supervisor must wait longer before it kills. */
+export const STOP_MAX_MS = 40 * SECOND
+
 export function openCloseStack(partMaxMs: number = CLOSE_MAX_MS): CloseStack {
   const opened: Array<{ name: string; closeMaxMs: number; close(): void | Promise<void> }> = []
   return {

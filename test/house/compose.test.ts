@@ -6,7 +6,9 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { readConfig } from '../../config/env.ts'
+import { STOP_MAX_MS } from '../../src/base/close-stack.ts'
 import { sandboxCredentialsOf } from '../../src/base/contract/sandbox-credentials.ts'
+import { SECOND } from '../../src/base/time/units.ts'
 import { runProgram } from '../support/run-program.ts'
 
 const root = new URL('../../', import.meta.url)
@@ -25,6 +27,7 @@ const { services, configs } = z
       z.string(),
       z.looseObject({
         image: z.string(),
+        stop_grace_period: z.string().default(''),
         command: z.array(z.string()).default([]),
         environment: z.record(z.string(), z.string()).default({}),
         depends_on: z.record(z.string(), z.unknown()).default({}),
@@ -54,6 +57,12 @@ test('it brings up redis, postgres, the service, a scheduler, two workers and th
     for (const needed of Object.keys(depends_on)) expect(services).toHaveProperty(needed)
     expect(healthcheck, name).toHaveProperty(['migrate', 'discover'].includes(name) ? 'disable' : 'test')
   }
+})
+
+test('it waits until each of our processes has ended', () => {
+  const closingSeconds = readConfig({}).drainSeconds + STOP_MAX_MS / SECOND
+  for (const [name, { stop_grace_period }] of ours)
+    expect(Number(/^(\d+)s$/.exec(stop_grace_period)?.[1]), name).toBeGreaterThan(closingSeconds)
 })
 
 test('config/compose.env names settings of docker-compose.yml, and refuses its sample secrets', async () => {

@@ -7,6 +7,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { readConfig } from '../../config/env.ts'
+import { STOP_MAX_MS } from '../../src/base/close-stack.ts'
+import { SECOND } from '../../src/base/time/units.ts'
 import { commandsOf, tree } from '../app/cli/reference.ts'
 import { unknownMetricsIn } from '../support/known-metrics.ts'
 import { needProgram } from '../support/programs.ts'
@@ -23,7 +25,7 @@ const units = await read('config/systemd')
 const manifests = await read('config/kubernetes')
 const commands = new Set(commandsOf(tree()).map(({ name }) => name))
 /** The time after which a process ends itself: DRAIN_SECONDS, and what closing may take. */
-const closingSeconds = 25 + 40
+const closingSeconds = readConfig({}).drainSeconds + STOP_MAX_MS / SECOND
 
 const settingsOf = (text: string, name: string) =>
   [...text.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)

@@ -1,5 +1,6 @@
 import type { Config } from '../../../config/env.ts'
 import { pulledStreams } from '../../../config/streams.ts'
+import { STOP_MAX_MS } from '../../base/close-stack.ts'
 import { Problem } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { isOutage, sqlState } from '../../base/postgres/postgres-errors.ts'
@@ -42,7 +43,7 @@ type StartWorkerOptions = {
 const LEASE_MS = 30 * SECOND
 
 /** The jobs' time to end, the time of jobs that ignore their abort, and one statement that is not answered. */
-export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSeconds * SECOND + 40 * SECOND
+export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSeconds * SECOND + STOP_MAX_MS
 
 /** Works on jobs in this process until closed. */
 export function startWorker(options: StartWorkerOptions): RunningWorker {
