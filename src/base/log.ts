@@ -35,6 +35,16 @@ const prettyDestination = (destination: DestinationStream): DestinationStream =>
   write: (line) => destination.write(prettyLine(line)),
 })
 
+/** Lines that cannot be written, as on a full disk, wait up to this many bytes. Further ones are dropped. */
+const WAITING_BYTES_MAX = 1_000_000
+
+/** A log that cannot be written stops nothing. */
+function standardError(): DestinationStream {
+  const destination = pino.destination({ fd: 2, sync: true, maxLength: WAITING_BYTES_MAX })
+  destination.on('error', () => undefined)
+  return destination
+}
+
 /** Writes JSON lines, or lines for people. The default destination is standard error: standard output is for results of commands. */
 export function createLog(options: LogOptions): Log {
   const settings = {
@@ -44,7 +54,7 @@ export function createLog(options: LogOptions): Log {
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: redactedNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[hidden]' },
   }
-  const destination = options.destination ?? pino.destination({ fd: 2, sync: true })
+  const destination = options.destination ?? standardError()
   return pino(settings, options.format === 'pretty' ? prettyDestination(destination) : destination)
 }
 
