@@ -90,7 +90,8 @@ export const replacePrivateFile = (path: string, text: string): Promise<void> =>
 export async function withDraft<T>(path: string, text: string, use: (draft: string) => Promise<T>): Promise<T> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
-    await writeFile(draft, text, { mode: OWNER_ONLY, flag: 'wx' })
+    // On the disk before it has its name: after a loss of power an empty file would stand for a secret that opens a database.
+    await writeFile(draft, text, { mode: OWNER_ONLY, flag: 'wx', flush: true })
     return await use(draft)
   } finally {
     await rm(draft, { force: true }).catch(() => undefined) // fails for the same reason as the write
