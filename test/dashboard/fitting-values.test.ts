@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { pulledStreams, pushedStreams } from '../../config/streams.ts'
-import { fittingValues } from '../../src/dashboard/fitting-values.ts'
+import { fittingValues } from '../../src/dashboard/routes/quarantine-routes.ts'
 
 const schema = z.object({
   kind: z.enum(['a', 'b']),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sentenceOf } from '../../src/dashboard/sentence.ts'
+import { sentenceOf } from '../../src/dashboard/read-now.ts'
 
 const profiles = { new: 0, active: 3, gone: 0 }
 const counts = { value: { profiles, failures: [], quarantine: [] } }

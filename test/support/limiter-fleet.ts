@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { BudgetLimits, BudgetStore, MemberState } from '../../src/pipeline/fleet/budget.ts'
-import { createInMemoryBudgetStore } from '../../src/pipeline/upstream/limits/in-memory-budget-store.ts'
 import { openRateLimiter, type RateLimiter } from '../../src/pipeline/upstream/limits/rate-limiter.ts'
+import { createInMemoryBudgetStore } from '../../src/pipeline/upstream/lone-upstream.ts'
 
 type FleetOptions = {
   readonly limits: BudgetLimits

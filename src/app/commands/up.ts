@@ -5,7 +5,8 @@ import { portOf, readKeptPort } from '../../base/engines/kept-port.ts'
 import type { LocalEngines } from '../../base/engines/local-engines.ts'
 import { type RunningEngines, writeRunning } from '../../base/engines/running-file.ts'
 import { Problem } from '../../base/errors.ts'
-import { formatCount, formatDuration, formatNumber } from '../../base/text/readable.ts'
+import { formatCount, formatDuration, formatNumber, shellQuoted } from '../../base/text/readable.ts'
+import { DAY } from '../../base/time/units.ts'
 import { startDashboard } from '../../dashboard/start-dashboard.ts'
 import type { EngineAddresses } from '../../operations/addresses.ts'
 import { followRun } from '../../operations/follow-run.ts'
@@ -16,6 +17,7 @@ import { openMonitoring } from '../../operations/processes/start-monitoring.ts'
 import { startProducingScheduler } from '../../operations/processes/start-producing.ts'
 import { type RunningWorker, startWorker, workerCloseMaxMs } from '../../operations/processes/start-worker.ts'
 import { produceRun, recoverContextOf } from '../../operations/produce-run.ts'
+import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import { recoverRun } from '../../pipeline/work/recover-run.ts'
 import { shrinkHeap } from '../../service/recompute/shrink-heap.ts'
@@ -23,8 +25,8 @@ import type { Sandbox } from '../../service/start-sandbox.ts'
 import { untilSandboxDerived } from '../complete-run.ts'
 import { warnOfExposedConnections } from '../exposed-connections.ts'
 import { type SampleOptions, type StartedEngines, startEngines } from '../join-engines.ts'
+import { writeSandboxCredentials } from '../sandbox-secret.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
-import { inviteToSandbox } from '../terminal/sandbox-invitation.ts'
 import { formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
@@ -187,3 +189,51 @@ async function stayUntilStopped(context: CommandContext, pipeline: Pipeline, clo
   await untilAborted(signal)
   terminal.say('stopping …')
 }
+
+type InvitationOptions = {
+  readonly pool: Pool
+  readonly sandbox: Sandbox
+  readonly folder: string
+  readonly showsSecret: boolean
+}
+
+/** How many days of scores the sample request asks for. */
+const SHOWN_DAYS = 3
+
+/**
+ * The lines by which a newcomer asks the sandbox by hand: clientId, its secret or where it is, a person, and a request that works
+ * when it is pasted into a shell. The secret is written to a file that only this user may read.
+ */
+async function inviteToSandbox({ pool, sandbox, folder, showsSecret }: InvitationOptions): Promise<string[]> {
+  const file = await writeSandboxCredentials(folder, sandbox)
+  const lines = [
+    `Profile Service:  ${sandbox.url}/docs`,
+    `Its console:      ${sandbox.consoleUrl}`,
+    `clientId:         ${sandbox.clientId}`,
+    `clientSecret:     ${showsSecret ? sandbox.clientSecret : `in ${file}`}`,
+  ]
+  const { rows } = await pool.query<{ external_id: string; newest: Date }>(
+    `select external_id, max(score_date_time) as newest from warehouse.scores where gone_at is null
+     group by external_id order by external_id limit 1`,
+  )
+  const [person] = rows
+  if (person === undefined) return lines
+  const from = new Date(Math.floor(person.newest.getTime() / DAY) * DAY - SHOWN_DAYS * DAY)
+  const query = `startDateTime=${from.toISOString().slice(0, 10)}T00:00:00Z`
+  const scores = `${sandbox.url}/api/v1/profile/score/${encodeURIComponent(person.external_id)}?${query}`
+  return [
+    ...lines,
+    `Sample person:    ${person.external_id}`,
+    '',
+    'Ask it for the latest scores:',
+    curlLine({ sandbox, file, scores }),
+  ]
+}
+
+/** For any POSIX shell: the inner request gets the token, and the outer one sends it. */
+function curlLine({ sandbox, file, scores }: { sandbox: Sandbox; file: string; scores: string }): string {
+  const token = `curl -s ${sandbox.url}/api/v1/oauth/account/token -H content-type:application/json -d @${quoted(file)} | cut -d '"' -f 4`
+  return `curl -s -H "authorization: account $(${token})" '${scores}'`
+}
+
+const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : shellQuoted(path))

@@ -15,7 +15,6 @@ import type { Registry } from 'prom-client'
 import type { Log } from '../log.ts'
 import { SECOND } from '../time/units.ts'
 import { attributesText, metricsText, spanText } from './otlp-body.ts'
-import { SpanOutbox } from './span-outbox.ts'
 
 /** From the standard variables `OTEL_*`. */
 export type OtlpSettings = {
@@ -31,11 +30,7 @@ export type OtlpSettings = {
 
 export type OtlpProcess = { readonly name: string; readonly log: Log }
 
-export type OtlpExport = {
-  exportMetrics(registry: Registry): void
-  /** Sends what waits. */
-  close(): Promise<void>
-}
+export type OtlpExport = ReturnType<typeof startOtlp>
 
 const TIMEOUT_MS = 10 * SECOND
 const SPANS_EVERY_MS = SECOND
@@ -47,7 +42,7 @@ const CLOSE_MAX_MS = 2 * SECOND
  * Makes this process's spans real and sends them, with its metrics, by OTLP over HTTP. A body that cannot be sent is dropped: no work
  * waits for a collector. Loaded only where an endpoint is set.
  */
-export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): OtlpExport {
+export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess) {
   const startedAtMs = Date.now()
   const resource = {
     'service.name': settings.serviceName ?? name,
@@ -65,7 +60,7 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
   propagation.setGlobalPropagator(new W3CTraceContextPropagator())
   const exporting: Array<{ close(): Promise<unknown> }> = []
   return {
-    exportMetrics(registry) {
+    exportMetrics(registry: Registry) {
       const tell = async () =>
         send('metrics', metricsText(await registry.getMetricsAsJSON(), resource, { startedAtMs, nowMs: Date.now() }))
       const timer = setInterval(() => void tell(), METRICS_EVERY_MS)
@@ -76,6 +71,7 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
         },
       })
     },
+    /** Sends what waits. */
     async close() {
       const late = setTimeout(abort, CLOSE_MAX_MS)
       await Promise.all([outbox.flush(), ...exporting.map((exporter) => exporter.close())])
@@ -151,5 +147,85 @@ function createSender({ endpoint, headers }: OtlpSettings, log: Log) {
       isAborted = true
       for (const attempt of underWay) attempt.abort()
     },
+  }
+}
+
+/** A body of this size is sent without waiting for more. */
+const BODY_BYTES = 256 * 1024
+/** How many bodies wait for a slow or silent collector; later spans are dropped. */
+const BODIES_MAX = 32
+/** A character of a text takes up to this many bytes. */
+const CHARACTER_BYTES = 3
+const BEGIN = Buffer.from('{"resourceSpans":[{"resource":{"attributes":')
+const END = Buffer.from(']}]}]}')
+
+type SpanOutboxParts = {
+  /** The attributes of the resource, as text. */
+  readonly resource: string
+  readonly send: (body: Buffer<ArrayBuffer>) => Promise<unknown>
+  /** How long a span waits at most before it is sent. */
+  readonly everyMs: number
+}
+
+/**
+ * Spans that have ended, as the bytes of OTLP bodies: as objects they would live long enough to reach the old part of the heap. One
+ * body is under way at a time.
+ */
+export class SpanOutbox {
+  private readonly parts: SpanOutboxParts
+  private readonly head: Buffer
+  private readonly bodies: Buffer<ArrayBuffer>[] = []
+  private readonly timer: NodeJS.Timeout
+  private open = Buffer.allocUnsafe(BODY_BYTES)
+  private used = 0
+  private scope: string | undefined
+  private sending: Promise<void> = Promise.resolve()
+  private isSending = false
+
+  constructor(parts: SpanOutboxParts) {
+    this.parts = parts
+    this.head = Buffer.concat([BEGIN, Buffer.from(`${parts.resource}},"scopeSpans":[`)])
+    this.timer = setInterval(() => this.closeBody(), parts.everyMs).unref()
+  }
+
+  /** `span`: its text. Spans of one scope that end one after another share the scope's name. */
+  add(scope: string, span: string): void {
+    let text = this.following(scope, span)
+    if (this.used + text.length * CHARACTER_BYTES > this.open.length) {
+      this.closeBody()
+      text = this.following(scope, span)
+      const bytes = text.length * CHARACTER_BYTES
+      if (bytes > this.open.length) this.open = Buffer.allocUnsafe(bytes)
+    }
+    this.used += this.open.write(text, this.used)
+    this.scope = scope
+  }
+
+  /** Sends what waits. */
+  async flush(): Promise<void> {
+    clearInterval(this.timer)
+    this.closeBody()
+    await this.sending
+  }
+
+  private following(scope: string, span: string): string {
+    if (scope === this.scope) return `,${span}`
+    return `${this.scope === undefined ? '' : ']},'}{"scope":{"name":${JSON.stringify(scope)}},"spans":[${span}`
+  }
+
+  private closeBody(): void {
+    if (this.used === 0) return
+    if (this.bodies.length < BODIES_MAX) {
+      this.bodies.push(Buffer.concat([this.head, this.open.subarray(0, this.used), END]))
+      if (!this.isSending) this.sending = this.sendAll()
+    }
+    this.used = 0
+    this.scope = undefined
+  }
+
+  private async sendAll(): Promise<void> {
+    this.isSending = true
+    for (let body = this.bodies.shift(); body !== undefined; body = this.bodies.shift()) await this.parts.send(body)
+    this.isSending = false
   }
 }

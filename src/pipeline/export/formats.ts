@@ -1,7 +1,7 @@
+import type { ColumnKind, ExportColumn } from '../warehouse/reports/export-rows.ts'
 import { createCsv, type FormulaHandling } from './csv.ts'
 import { noStateNoTail, type RowEncoder } from './encoder.ts'
 import { createParquet } from './parquet.ts'
-import { createSinger } from './singer.ts'
 
 export const encoders = {
   ndjson: createNdjson,
@@ -31,4 +31,50 @@ export function createNdjson(): RowEncoder {
         })
         .join(''),
   }
+}
+
+const jsonSchemaTypes: Readonly<Record<ColumnKind, object>> = {
+  text: { type: ['null', 'string'] },
+  number: { type: ['null', 'number'] },
+  integer: { type: ['null', 'integer'] },
+  boolean: { type: ['null', 'boolean'] },
+  date: { type: ['null', 'string'], format: 'date' },
+  instant: { type: ['null', 'string'], format: 'date-time' },
+  // As text, which every target can store; a target with JSON columns can cast it.
+  json: { type: ['null', 'string'] },
+}
+
+/** The Singer format: a SCHEMA, RECORDs, and after each page of profiles a STATE, from which the next export resumes. */
+function createSinger(): RowEncoder {
+  let name = ''
+  let keys: string[] = []
+  return {
+    head(stream, columns) {
+      name = stream.replaceAll('-', '_')
+      keys = columns.map((column) => JSON.stringify(column.name))
+      return jsonLine({
+        type: 'SCHEMA',
+        stream: name,
+        schema: { type: 'object', additionalProperties: false, properties: propertiesOf(columns) },
+        key_properties: columns.filter(({ key }) => key).map((column) => column.name),
+        bookmark_properties: ['changed_at'],
+      })
+    },
+    rows(rows) {
+      const before = `{"type":"RECORD","stream":${JSON.stringify(name)},"record":{`
+      return rows
+        .map((row) => `${before}${row.map((cell, index) => `${keys[index]}:${JSON.stringify(cell)}`).join(',')}}}\n`)
+        .join('')
+    },
+    state: (value) => jsonLine({ type: 'STATE', value }),
+    tail: () => '',
+  }
+}
+
+const jsonLine = (message: object) => `${JSON.stringify(message)}\n`
+
+function propertiesOf(columns: readonly ExportColumn[]): Record<string, object> {
+  return Object.fromEntries(
+    columns.map(({ name, kind, key }) => [name, key && kind === 'text' ? { type: 'string' } : jsonSchemaTypes[kind]]),
+  )
 }

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sleep } from '../../base/sleep.ts'
-import type { BudgetLimits } from '../fleet/budget.ts'
+import type { BudgetLimits, BudgetStore, FleetBudget } from '../fleet/budget.ts'
 import { openUpstream, type Upstream } from './client.ts'
-import { createInMemoryBudgetStore } from './limits/in-memory-budget-store.ts'
 import { openRateLimiter } from './limits/rate-limiter.ts'
 import { createInMemoryTokenStore } from './tokens/in-memory-token-store.ts'
 
@@ -26,5 +25,29 @@ export function openLoneUpstream({ url, limits, ...credentials }: LoneUpstream):
       await upstream.close()
       await rateLimiter.close()
     },
+  }
+}
+
+/** A budget store for a fleet of one process. */
+export function createInMemoryBudgetStore(clock: () => number): BudgetStore {
+  let budget: FleetBudget | undefined
+  let second = { endsAtMs: 0, granted: 0 }
+  return {
+    heartbeat: async (mine) => ({ members: [mine], budget, nowMs: clock() }),
+    read: async () => ({ members: [], budget, nowMs: clock() }),
+    async compareAndSet(expected, next) {
+      if (expected?.version !== budget?.version) return false
+      budget = next
+      return true
+    },
+    async acquireRatePermits(wanted, limit) {
+      const nowMs = clock()
+      if (nowMs >= second.endsAtMs) second = { endsAtMs: nowMs + 1000, granted: 0 }
+      const granted = Math.max(0, Math.min(wanted, limit - second.granted))
+      second.granted += granted
+      return { granted, endsInMs: second.endsAtMs - nowMs }
+    },
+    removeMember: async () => undefined,
+    close: async () => undefined,
   }
 }

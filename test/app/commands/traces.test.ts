@@ -118,7 +118,7 @@ test('without an endpoint nothing that records spans is loaded', async ({ wareho
   const watch = `
     import { registerHooks } from 'node:module'
     registerHooks({ load(url, context, next) {
-      if (/monitoring\\/(start-otlp|span-outbox)|@opentelemetry\\/sdk/.test(url)) process.stderr.write('LOADED ' + url)
+      if (/monitoring\\/start-otlp|@opentelemetry\\/sdk/.test(url)) process.stderr.write('LOADED ' + url)
       return next(url, context)
     } })`
   const env = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SpanOutbox } from '../../../src/base/monitoring/span-outbox.ts'
+import { SpanOutbox } from '../../../src/base/monitoring/start-otlp.ts'
 
 type Body = {
   readonly resourceSpans: ReadonlyArray<{

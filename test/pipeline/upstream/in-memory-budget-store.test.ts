@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FleetBudget } from '../../../src/pipeline/fleet/budget.ts'
-import { createInMemoryBudgetStore } from '../../../src/pipeline/upstream/limits/in-memory-budget-store.ts'
+import { createInMemoryBudgetStore } from '../../../src/pipeline/upstream/lone-upstream.ts'
 import { memberState } from '../../support/member-state.ts'
 
 function openStore() {

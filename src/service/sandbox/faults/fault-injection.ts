@@ -1,11 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { DERIVATION_STATE_HEADER } from '../../../base/contract/derivation-state.ts'
 import { type OperationName, operations } from '../../../base/contract/operations.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { readAuthorization } from '../../http/authenticate.ts'
+import { QUERY_NOTES_HEADER } from '../../http/query-parameters.ts'
 import { callerOf } from '../../http/request-caller.ts'
 import { RequestError, unauthorized } from '../../http/request-error.ts'
-import { alterFrame, simplifyRequest } from './answer-frame.ts'
+import type { FaultName } from './fault-catalogue.ts'
 import { faultSetting } from './fault-rules.ts'
 import { EXPLAIN, type FaultSelector } from './fault-selector.ts'
 import { alterAnswer, ignoreHeldTag, shiftPageToOneBased, withholdWord } from './faulty-answers.ts'
@@ -185,21 +187,58 @@ function externalIdIn(request: FastifyRequest): string | undefined {
 }
 
 /** Tokens that a fault expired or revoked. The service itself still accepts them. */
-type RejectedTokens = {
-  reject(token: string, as: 'expired' | 'revoked'): void
-  /** An expired token still authenticates a refresh; a revoked token authenticates no operation. */
-  isRejected(token: string | undefined, operation: OperationName): boolean
-}
+type RejectedTokens = ReturnType<typeof createRejectedTokens>
 
-function createRejectedTokens(): RejectedTokens {
+function createRejectedTokens() {
   const rejected = new Map<string, 'expired' | 'revoked'>()
   return {
-    reject: (token, as) => {
+    reject: (token: string, as: 'expired' | 'revoked') => {
       if (rejected.get(token) !== 'revoked') rejected.set(token, as)
     },
-    isRejected: (token, operation) => {
+    /** An expired token still authenticates a refresh; a revoked token authenticates no operation. */
+    isRejected: (token: string | undefined, operation: OperationName) => {
       const as = token === undefined ? undefined : rejected.get(token)
       return as === 'revoked' || (as === 'expired' && operation !== 'refreshToken')
     },
   }
+}
+
+/** By fault: the header that an answer is left without. */
+const withheldHeaders = {
+  'without-tags': 'etag',
+  'without-derivation-state': DERIVATION_STATE_HEADER,
+  'without-date': 'date',
+  'without-request-ids': 'x-request-id',
+  'without-query-notes': QUERY_NOTES_HEADER,
+  'without-retry-after': 'retry-after',
+} as const satisfies Partial<Record<FaultName, string>>
+
+const isWithheld = (name: FaultName): name is keyof typeof withheldHeaders => Object.hasOwn(withheldHeaders, name)
+
+/** An upstream without tags knows none that a caller holds, and one that compresses nothing is asked for nothing compressed. */
+function simplifyRequest({ tracked: { frame }, request }: RequestScope): void {
+  if (frame?.has('without-tags')) delete request.headers['if-none-match']
+  if (frame?.has('without-compression')) delete request.headers['accept-encoding']
+}
+
+/** Applies the faults of the frame to an answer, and returns its body. */
+function alterFrame({ tracked: { frame }, reply }: RequestScope, payload: unknown): unknown {
+  if (frame === undefined || frame.size === 0) return payload
+  for (const name of frame) if (isWithheld(name)) reply.removeHeader(withheldHeaders[name])
+  // Node writes a date of its own where there is none.
+  if (frame.has('without-date')) reply.raw.sendDate = false
+  if (reply.statusCode < 400) return payload
+  if (frame.has('without-error-bodies')) {
+    reply.removeHeader('content-type').removeHeader('content-length')
+    return null
+  }
+  return frame.has('drift-error-shape') ? asProblemDetails(reply, payload) : payload
+}
+
+/** The same error in the form of RFC 9457. */
+function asProblemDetails(reply: FastifyReply, payload: unknown): unknown {
+  if (typeof payload !== 'string' || !payload.startsWith('{')) return payload
+  const { title, statusCode, location } = JSON.parse(payload)
+  reply.type('application/problem+json').removeHeader('content-length')
+  return JSON.stringify({ type: 'about:blank', title, status: statusCode, detail: `the ${location} is at fault` })
 }
