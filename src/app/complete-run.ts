@@ -67,15 +67,9 @@ export async function completeRun(context: CommandContext, opened: OpenPipeline,
 }
 
 /** The worker of this process: it is started at once, or when the heartbeats of the running workers have stopped. */
-type OwnWorker = {
-  start(): void
-  isRunning(): boolean
-  halted(): Problem | undefined
-  /** The command has failed: closing waits for no job any more. They are safe to begin again, and a lost queue would not let them end. */
-  abandonJobs(): void
-}
+type OwnWorker = ReturnType<typeof createOwnWorker>
 
-function createOwnWorker(context: CommandContext, { pipeline, closeStack, fail }: OpenPipeline): OwnWorker {
+function createOwnWorker(context: CommandContext, { pipeline, closeStack, fail }: OpenPipeline) {
   let worker: RunningWorker | undefined
   let drainMs: number | undefined
   const { config } = context
@@ -90,6 +84,7 @@ function createOwnWorker(context: CommandContext, { pipeline, closeStack, fail }
     },
     isRunning: () => worker !== undefined,
     halted: () => worker?.halted(),
+    /** The command has failed: closing waits for no job any more. They are safe to begin again, and a lost queue would not let them end. */
     abandonJobs() {
       drainMs = 0
     },

@@ -166,15 +166,10 @@ declare module 'fastify' {
   }
 }
 
-type Visits = {
-  /** Undefined: sign in first. */
-  of(request: FastifyRequest): Visit | undefined
-}
-
 const settingsSchema = z.strictObject({ masked: z.boolean().optional(), values: z.boolean().optional() })
 
 /** Sessions, sign-in, and the switches of a visit: names masked, health values shown. */
-async function addVisits(app: FastifyInstance, context: DashboardContext, access: Access): Promise<Visits> {
+async function addVisits(app: FastifyInstance, context: DashboardContext, access: Access) {
   await addSessions(app, 'vitalsync')
   await app.register(rateLimit, { global: false })
   const of = (request: FastifyRequest): Visit | undefined => {
@@ -205,5 +200,8 @@ async function addVisits(app: FastifyInstance, context: DashboardContext, access
     }
     return of(request)
   })
-  return { of }
+  return {
+    /** Undefined: sign in first. */
+    of,
+  }
 }

@@ -15,17 +15,11 @@ type Adding = {
   readonly isKnownUpstream?: ((externalId: string) => Promise<boolean>) | undefined
 }
 
-type ProfileResolver = {
-  readonly resolve: ImportTarget['resolve']
-  /** The externalIds that were added so far. */
-  readonly added: ReadonlySet<string>
-}
-
 /** Finds the profiles of imported lines, and says of each unknown profile why its lines are rejected. Without `adding` none is added. */
 export function createProfileResolver(
   options: { readonly pool: Pool; readonly catalogue: Catalogue; readonly tokenKeys: readonly Buffer[] },
   adding: Adding | undefined,
-): ProfileResolver {
+) {
   const profiles = createProfiles(options)
   const { idsOf, registeredIdsOf } = createProfileReport(options)
   const added = new Set<string>()
@@ -61,7 +55,7 @@ export function createProfileResolver(
       }),
     )
   }
-  return { resolve, added }
+  return { resolve /** The externalIds that were added so far. */, added }
 }
 
 /** The id of nobody: the ids of profiles are positive. */

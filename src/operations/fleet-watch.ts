@@ -21,14 +21,7 @@ import { repeatUntilClosed } from './processes/repeat.ts'
 import { countLiveWorkers } from './processes/worker-heartbeat.ts'
 
 /** The last answers of the engines, and the facts of the fleet. Times are of this process's own clock. */
-export type FleetWatch = {
-  quick(): QuickFacts | undefined
-  slow(): SlowFacts | undefined
-  databaseAnsweredAtMs(): number | undefined
-  queueAnsweredAtMs(): number | undefined
-  skewMs(): number
-  close(): Promise<void>
-}
+export type FleetWatch = ReturnType<typeof startFleetWatch>
 
 const WATCH_EVERY_MS = 5 * SECOND
 const SLOW_EVERY_MS = MINUTE
@@ -39,7 +32,7 @@ const FACTS_KEPT_MS = MINUTE
  * Looks every few seconds whether the engines answer, and at the facts of the fleet. A question that hangs keeps no other from
  * being asked: database and queue are watched apart.
  */
-export function startFleetWatch(pipeline: Pipeline, config: Config, log: Log): FleetWatch {
+export function startFleetWatch(pipeline: Pipeline, config: Config, log: Log) {
   const { pool, engine } = pipeline
   const overdueSlots = openOverdueSlots(schedulesOf(config.schedule), pipeline.runs)
   const seen: {

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { UsageProblem } from '../base/errors.ts'
 import { isLoopback } from '../base/text/readable.ts'
-import { type Passwords, type Role, readPasswords } from './passwords.ts'
+import { type Role, readPasswords } from './passwords.ts'
 
 /** The user who looks or acts. */
 export type Actor = { readonly name: string; readonly role: Role }
@@ -20,16 +20,10 @@ type AccessSettings = {
   readonly trustedProxies: readonly string[]
 }
 
-export type Access = {
-  /** Nobody signs in: only this machine is answered. */
-  readonly isOpen: boolean
-  readonly passwords: Passwords | undefined
-  /** The actor of a request that carries no session; undefined: sign in first. */
-  actorOf(request: FastifyRequest): Actor | undefined
-}
+export type Access = Awaited<ReturnType<typeof openAccess>>
 
 /** Beyond loopback nobody is let in without a password or a proxy that has asked for one. */
-export async function openAccess(host: string, settings: AccessSettings): Promise<Access> {
+export async function openAccess(host: string, settings: AccessSettings) {
   const { page, prefix, passwordFile, trustedHeader, trustedProxies } = settings
   if (trustedHeader !== undefined && trustedProxies.length === 0)
     throw new UsageProblem(`open ${page}: ${prefix}_TRUSTED_HEADER needs TRUSTED_PROXIES`, {
@@ -44,9 +38,12 @@ export async function openAccess(host: string, settings: AccessSettings): Promis
   const isOpen = passwords === undefined && trustedHeader === undefined
   const named = trustedHeader === undefined ? undefined : proxyNaming({ ...settings, trustedHeader })
   return {
+    /** Nobody signs in: only this machine is answered. */
     isOpen,
     passwords,
-    actorOf: (request) => (isOpen ? { name: 'local', role: 'act' } : named?.(request)),
+    /** The actor of a request that carries no session; undefined: sign in first. */
+    actorOf: (request: FastifyRequest): Actor | undefined =>
+      isOpen ? { name: 'local', role: 'act' } : named?.(request),
   }
 }
 

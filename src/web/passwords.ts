@@ -34,13 +34,10 @@ export async function passwordLine(name: string, role: Role, password: string): 
   return `${name}:${role}:${salt.toString('hex')}:${hash.toString('hex')}`
 }
 
-export type Passwords = {
-  /** Takes as long for a name that is not known. */
-  roleOf(name: string, password: string): Promise<Role | undefined>
-}
+export type Passwords = Awaited<ReturnType<typeof readPasswords>>
 
 /** `setting` is the variable that names the file, for messages. */
-export async function readPasswords(file: string, setting: string): Promise<Passwords> {
+export async function readPasswords(file: string, setting: string) {
   const hint = 'Each line is made by: vitalsync dashboard password NAME'
   const text = await readFile(file, 'utf8').catch((cause: Error) => {
     throw new UsageProblem(`read ${setting}: ${cause.message}`, { hint, cause })
@@ -55,7 +52,8 @@ export async function readPasswords(file: string, setting: string): Promise<Pass
   )
   const nobody: Account = { name: '', role: 'look', salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
   return {
-    async roleOf(name, password) {
+    /** Takes as long for a name that is not known. */
+    async roleOf(name: string, password: string) {
       const account = accounts.get(name) ?? nobody
       const hash = await derive(password, account.salt, HASH_BYTES, cost)
       return timingSafeEqual(hash, account.hash) && account !== nobody ? account.role : undefined

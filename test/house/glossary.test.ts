@@ -50,7 +50,7 @@ const declarations: Record<string, ReadonlyArray<readonly [file: string | undefi
     [outbox, 'create table vitalsync.items'],
   ],
   quarantine: [
-    ['src/pipeline/warehouse/quarantine/stored-quarantine.ts', 'type Quarantine'],
+    ['src/pipeline/warehouse/quarantine/stored-quarantine.ts', 'function createQuarantine'],
     [ledger, 'create table vitalsync.quarantine'],
   ],
   run: [

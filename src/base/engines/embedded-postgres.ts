@@ -14,19 +14,6 @@ import { stopFormerServer } from './former-server.ts'
 import { readKeptPort } from './kept-port.ts'
 import { chooseLocation, exists, findBinaries, type PostgresLocation } from './postgres-location.ts'
 
-type EmbeddedPostgres = {
-  port: number
-  /** The address of a database, for the cluster's superuser. */
-  adminUrl(database: string): string
-  /** The folder of the data: in the given folder, or in /var/lib where root's folder is closed to other users. */
-  dataFolder: string
-  moved: boolean
-  /** The error itself, or a full disk as its cause: by the last words of the server, or by the space that is left. */
-  faultOf(error: unknown): Promise<unknown>
-  /** Stops the server; resolves when the server has written all data to the disk. */
-  close(): Promise<void>
-}
-
 type EmbeddedPostgresOptions = {
   folder: string
   /** For tests only: fast, unsafe on power loss, and `close` deletes the data. */
@@ -47,7 +34,7 @@ const ANY_PORT_AGAIN = [0, 0, 0]
 const DRAFT_PREFIX = 'postgres.new-'
 
 /** Starts a Postgres server in `folder`; the first start creates its data. The server listens on loopback only. */
-export async function startPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+export async function startPostgres(options: EmbeddedPostgresOptions) {
   await makeDataFolder(options.folder)
   const location = await chooseLocation(options.folder, await findBinaries())
   const password = await readOrMakePassword(options.folder)
@@ -58,13 +45,17 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
   const { port, child, log } = await startAtKeptPort(location, options, (port) => urlOn(port, 'postgres'))
   return {
     port,
-    adminUrl: (database) => urlOn(port, database),
+    /** The address of a database, for the cluster's superuser. */
+    adminUrl: (database: string) => urlOn(port, database),
+    /** The folder of the data: in the given folder, or in /var/lib where root's folder is closed to other users. */
     dataFolder: location.dataFolder,
     moved: location.moved,
-    async faultOf(error) {
+    /** The error itself, or a full disk as its cause: by the last words of the server, or by the space that is left. */
+    async faultOf(error: unknown) {
       if (error instanceof UsageProblem) return error
       return isDiskFull(log()) || (await isNearlyFull(location.dataFolder)) ? diskFullProblem(error) : error
     },
+    /** Stops the server; resolves when the server has written all data to the disk. */
     async close() {
       await stopServer(child)
       if (options.throwAway) await rm(location.dataFolder, { recursive: true, force: true })

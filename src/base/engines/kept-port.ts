@@ -3,14 +3,6 @@ import { join } from 'node:path'
 import { dataFolderHint } from '../files/data-folder.ts'
 import { readPrivateFile, replacePrivateFile } from '../files/private-file.ts'
 
-/** Where to listen: the port of the last start, which a folder keeps in a file, so that saved addresses still work. */
-type KeptPort = {
-  /** The ports in the order in which they are to be tried: the last start's, its successors, and 0 for any. */
-  readonly candidates: readonly number[]
-  /** Writes down the port that could be opened. Returns the last start's where another program has it now. */
-  keep(port: number): Promise<number | undefined>
-}
-
 /** How many successors of a taken port are tried before the system chooses. */
 const NEXT_PORTS_MAX = 20
 const PORT_MAX = 65_535
@@ -19,13 +11,15 @@ const PORT_MAX = 65_535
  * No port is looked at here: another program may take it between a look and the start, so that only listening shows whether it
  * is free. The first time `firstPort` comes first.
  */
-export async function readKeptPort(folder: string, name: string, firstPort = 0): Promise<KeptPort> {
+export async function readKeptPort(folder: string, name: string, firstPort = 0) {
   const file = join(folder, name)
   const last = (await readPort(file)) || firstPort
   const successors = Array.from({ length: last === 0 ? 0 : NEXT_PORTS_MAX }, (_, index) => last + 1 + index)
   return {
+    /** The ports in the order in which they are to be tried: the last start's, its successors, and 0 for any. */
     candidates: [...new Set([last, ...successors.filter((port) => port <= PORT_MAX), 0])],
-    async keep(port) {
+    /** Writes down the port that could be opened. Returns the last start's where another program has it now. */
+    async keep(port: number) {
       await replacePrivateFile(file, String(port))
       return last === 0 || last === port ? undefined : last
     },

@@ -13,11 +13,6 @@ export type RunProgress = {
   readonly jobsAtOnce: number
 }
 
-type TimeLeft = {
-  /** The time that the run still takes; undefined before there is anything to go by. */
-  estimate(progress: RunProgress): number | undefined
-}
-
 /**
  * The work of a job in requests: it reads some windows of every stream, and sends a request for each parcel of its items.
  * The jobs of a run differ by a factor of a thousand, so a count of jobs says little.
@@ -43,7 +38,7 @@ const SAMPLES_MAX = 600
 type Sample = { readonly atMs: number; readonly done: number; readonly jobMs: number }
 
 /** Estimates by the recent rate of work of one job. Keeps at most SAMPLES_MAX samples. */
-export function createTimeLeft(): TimeLeft {
+export function createTimeLeft() {
   let samples: Sample[] = []
   let sampleEveryMs = SAMPLE_EVERY_MS
   let last: Sample | undefined
@@ -65,7 +60,8 @@ export function createTimeLeft(): TimeLeft {
   }
 
   return {
-    estimate(progress) {
+    /** The time that the run still takes; undefined before there is anything to go by. */
+    estimate(progress: RunProgress) {
       const { atMs, jobsAtOnce } = progress
       const jobMs = last ? last.jobMs + (atMs - last.atMs) * jobsAtOnce : 0
       const done = workOf(progress.jobsDone, progress.itemsDone) + (last ? partDone(progress) : 0)

@@ -1,19 +1,15 @@
 import { useSignal } from '@preact/signals'
 
-type Selection = {
-  /** The chosen rows among those that are shown. */
-  readonly ids: readonly string[]
-  has(id: string): boolean
-  set(ids: readonly string[], isChosen: boolean): void
-}
+type Selection = ReturnType<typeof useSelection>
 
 /** Rows of a list that are chosen together. A row that leaves the list leaves the choice. */
-export function useSelection(shownIds: readonly string[]): Selection {
+export function useSelection(shownIds: readonly string[]) {
   const chosen = useSignal<ReadonlySet<string>>(new Set())
   return {
+    /** The chosen rows among those that are shown. */
     ids: shownIds.filter((id) => chosen.value.has(id)),
-    has: (id) => chosen.value.has(id),
-    set(ids, isChosen) {
+    has: (id: string) => chosen.value.has(id),
+    set(ids: readonly string[], isChosen: boolean) {
       const next = new Set(chosen.value)
       for (const id of ids)
         if (isChosen) next.add(id)

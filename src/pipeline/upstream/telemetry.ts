@@ -4,16 +4,7 @@ import { traceHeaders } from '../../base/monitoring/traced-work.ts'
 import { SECOND } from '../../base/time/units.ts'
 import type { Lane } from '../fleet/budget.ts'
 
-export type Telemetry = {
-  start(operation: Operation): Span
-  /** The header by which upstream continues the trace. */
-  headers(span: Span): readonly string[]
-  end(span: Span, request: EndedRequest): void
-  retried(operation: Operation): void
-  renewed(kind: 'account' | 'profile', outcome: 'obtained' | 'adopted' | 'failed' | 'halted'): void
-  invalidRecords(stream: string, count: number): void
-  waited(operation: Operation, lane: Lane, permit: Promise<void>): Promise<void>
-}
+export type Telemetry = ReturnType<typeof createTelemetry>
 
 /** `attempt`: 1 for the first time that the call is sent. */
 type EndedRequest = { operation: Operation; result: number | string; attempt: number; latencyMs: number }
@@ -23,7 +14,7 @@ type EndedRequest = { operation: Operation; result: number | string; attempt: nu
  * Attributes come from closed lists: operation, method, path template, status, lane. The path as sent and the text of
  * messages are never attributes.
  */
-export function createTelemetry(): Telemetry {
+export function createTelemetry() {
   const tracer = trace.getTracer('vitalsync.upstream')
   const meter = metrics.getMeter('vitalsync.upstream')
   const requests = meter.createCounter('vitalsync.upstream.requests')
@@ -34,10 +25,11 @@ export function createTelemetry(): Telemetry {
   const waits = meter.createHistogram('vitalsync.upstream.budget.wait', { unit: 's' })
   const attributes = createAttributeCache()
   return {
-    start: (operation) =>
+    start: (operation: Operation) =>
       tracer.startSpan(operation.name, { kind: SpanKind.CLIENT, attributes: spanAttributesOf(operation) }),
+    /** The header by which upstream continues the trace. */
     headers: traceHeaders,
-    end(span, { operation, result, attempt, latencyMs }) {
+    end(span: Span, { operation, result, attempt, latencyMs }: EndedRequest) {
       const shared = attributes({ operation, result, attempt })
       requests.add(1, shared)
       durations.record(latencyMs / SECOND, shared)
@@ -46,10 +38,11 @@ export function createTelemetry(): Telemetry {
       if (typeof result === 'string' || result >= 400) span.setStatus({ code: SpanStatusCode.ERROR })
       span.end()
     },
-    retried: (operation) => retries.add(1, { operation: operation.name }),
-    renewed: (kind, outcome) => renewals.add(1, { kind, outcome }),
-    invalidRecords: (stream, count) => invalidRecords.add(count, { stream }),
-    async waited(operation, lane, permit) {
+    retried: (operation: Operation) => retries.add(1, { operation: operation.name }),
+    renewed: (kind: 'account' | 'profile', outcome: 'obtained' | 'adopted' | 'failed' | 'halted') =>
+      renewals.add(1, { kind, outcome }),
+    invalidRecords: (stream: string, count: number) => invalidRecords.add(count, { stream }),
+    async waited(operation: Operation, lane: Lane, permit: Promise<void>) {
       const sinceMs = performance.now()
       try {
         await permit

@@ -5,13 +5,7 @@ import type { Pool } from './postgres/warehouse-pool.ts'
 const ROWS_AT_ONCE = 1000
 
 /** One kind of rows that the warehouse does not keep for ever. */
-type Retention = {
-  /** The rows, as docs/how-to/operating.md names them. */
-  readonly subject: string
-  readonly kept: string
-  /** Deletes about ROWS_AT_ONCE of the oldest rows that are not kept, and returns how many. */
-  deletePortion(pool: Pool): Promise<number>
-}
+type Retention = ReturnType<typeof keptForDays>
 
 /** All that the warehouse deletes because of its age. Every other table keeps its rows until something else ends them. */
 export function retentionsOf({ runsKeptDays }: { readonly runsKeptDays: number }): Retention[] {
@@ -74,13 +68,15 @@ type AgedTable = {
   readonly andSql?: string
 }
 
-function keptForDays(subject: string, days: number, { isDate, andSql = 'true', ...aged }: AgedTable): Retention {
+function keptForDays(subject: string, days: number, { isDate, andSql = 'true', ...aged }: AgedTable) {
   const nowSql = isDate ? "(statement_timestamp() at time zone 'UTC')::date" : 'statement_timestamp()'
   const fromSql = `vitalsync.${aged.table} where ${aged.column} < ${nowSql} - $1::int * interval '1 day' and ${andSql}`
   return {
+    /** The rows, as docs/how-to/operating.md names them. */
     subject,
     kept: days === 1 ? 'a day' : `${days} days`,
-    deletePortion: (pool) => deleteOldest(pool, { ...aged, fromSql, parameter: days, andSql }),
+    /** Deletes about ROWS_AT_ONCE of the oldest rows that are not kept, and returns how many. */
+    deletePortion: (pool: Pool) => deleteOldest(pool, { ...aged, fromSql, parameter: days, andSql }),
   }
 }
 

@@ -104,32 +104,27 @@ const COUNTED_JOBS_MAX = 10_000
  * The counts are bounded: beyond COUNTED_JOBS_MAX jobs the count that changed least recently is dropped, and that job may
  * wait as often as a new one.
  */
-export function createWaits(): Waits {
+export function createWaits() {
   const counts = new LRUCache<string, { times: number; succeededBefore: number }>({ max: COUNTED_JOBS_MAX })
   let succeeded = 0
   return {
-    mayWait(jobId) {
+    mayWait(jobId: string) {
       const count = counts.peek(jobId)
       if (count === undefined || count.times < WAITS_WHILE_OTHERS_SUCCEED_MAX) return true
       return count.succeededBefore === succeeded && count.times < WAITS_WHILE_NONE_SUCCEEDS_MAX
     },
-    waited(jobId) {
+    waited(jobId: string) {
       const { times, succeededBefore } = counts.peek(jobId) ?? { times: 0, succeededBefore: succeeded }
       counts.set(jobId, { times: times + 1, succeededBefore })
     },
-    succeeded(jobId) {
+    succeeded(jobId: string) {
       succeeded += 1
       counts.delete(jobId)
     },
-    gaveUp(jobId) {
+    gaveUp(jobId: string) {
       counts.delete(jobId)
     },
   }
 }
 
-export type Waits = {
-  mayWait(jobId: string): boolean
-  waited(jobId: string): void
-  succeeded(jobId: string): void
-  gaveUp(jobId: string): void
-}
+export type Waits = ReturnType<typeof createWaits>

@@ -37,23 +37,19 @@ type VerifyOptions = {
   readonly mend: boolean
 }
 
-export type Verification = {
-  /** The covered windows that a draw holds of a profile. */
-  listDrawn(profileId: string, draw: WindowDraw): Promise<CoveredWindow[]>
-  verify(covered: CoveredWindow, options: VerifyOptions): Promise<VerifiedWindow>
-  /** Counts a window that chance drew for the measured rate. */
-  count(streamName: string, verified: Pick<VerifiedWindow, 'outcome' | 'causes'>): Promise<void>
-}
+export type Verification = ReturnType<typeof createVerification>
 
 /** Metrics of the drawn sample, for the OpenTelemetry SDK of the process: the same counts as those of `warehouse.verified`. */
-export function createVerification(deps: VerifyDeps): Verification {
+export function createVerification(deps: VerifyDeps) {
   const meter = metrics.getMeter('vitalsync.verification')
   const windows = meter.createCounter('vitalsync.verified.windows')
   const records = meter.createCounter('vitalsync.verified.differing_records')
   return {
-    listDrawn: (profileId, draw) => listDrawnWindows(deps, draw, profileId),
-    verify: (covered, options) => verifyWindow(covered, { ...deps, ...options }),
-    async count(stream, { outcome, causes }) {
+    /** The covered windows that a draw holds of a profile. */
+    listDrawn: (profileId: string, draw: WindowDraw) => listDrawnWindows(deps, draw, profileId),
+    verify: (covered: CoveredWindow, options: VerifyOptions) => verifyWindow(covered, { ...deps, ...options }),
+    /** Counts a window that chance drew for the measured rate. */
+    async count(stream: string, { outcome, causes }: Pick<VerifiedWindow, 'outcome' | 'causes'>) {
       await countVerified(deps.pool, stream, outcome === 'differs')
       windows.add(1, { stream, outcome })
       for (const cause of differenceCauses) if (causes[cause] > 0) records.add(causes[cause], { stream, cause })

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createSemaphore, type Release } from '../../base/semaphore.ts'
+import { createSemaphore } from '../../base/semaphore.ts'
 import { SECOND } from '../../base/time/units.ts'
 
 type Guest = {
@@ -11,11 +11,7 @@ type Guest = {
   signal?: AbortSignal
 }
 
-export type ConcurrencyLimiter = {
-  /** Waits for a permit. Resolves with the function that gives it back, or with undefined when the request was aborted while it waited. */
-  enter(guest: Guest): Promise<Release | undefined>
-  run<T>(group: string, work: () => Promise<T>): Promise<T>
-}
+export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>
 
 /** How long a group still counts as active after its last request. */
 const PRESENT_MS = 2 * SECOND
@@ -33,7 +29,7 @@ export function createConcurrencyLimiter(options: {
   readonly groupMaxBesideOthers?: number
   /** Milliseconds of a clock that only goes forward. */
   now?(): number
-}): ConcurrencyLimiter {
+}) {
   const { concurrentMax, groupMax = concurrentMax, groupMaxBesideOthers = groupMax } = options
   const { came, isAlone } = createPresence(options.now ?? (() => performance.now()))
   const semaphore = createSemaphore<string, Guest>({
@@ -47,8 +43,9 @@ export function createConcurrencyLimiter(options: {
     return leave
   }
   return {
+    /** Waits for a permit. Resolves with the function that gives it back, or with undefined when the request was aborted while it waited. */
     enter,
-    run: async (group, work) => {
+    run: async <T>(group: string, work: () => Promise<T>) => {
       const leave = await enter({ group })
       try {
         return await work()

@@ -13,15 +13,7 @@ export type RefusalLimits = {
 /** `accountId`: of the key that the caller names; undefined when there is no such key. */
 type Login = { address: string; accountId: string | undefined }
 
-export type RefusalPacing = {
-  /** Before a key is looked up: throws 429 for an address that does nothing but guess. */
-  admitLogin(address: string): void
-  /** Whether the secret is right. Throws 429 instead of comparing where too many were wrong. */
-  judgeLogin(login: Login, isRight: () => boolean): boolean
-  /** Before a token is looked up: throws 429 for an address that sent too many unknown ones. */
-  admitToken(address: string): void
-  countRefusedToken(address: string): void
-}
+export type RefusalPacing = ReturnType<typeof createRefusalPacing>
 
 type RefusalPacingOptions = RefusalLimits & {
   clock: () => number
@@ -35,7 +27,7 @@ const tenfold = 10
  * Paces callers who guess, and no caller who knows: beyond the limit of an address or an account, each address may still be wrong
  * about each account once a minute. So a right secret is taken from every address that was not wrong about it just before.
  */
-export function createRefusalPacing({ clock, onLimit, ...limits }: RefusalPacingOptions): RefusalPacing {
+export function createRefusalPacing({ clock, onLimit, ...limits }: RefusalPacingOptions) {
   const addresses = createMinuteCounts(clock)
   const accounts = createMinuteCounts(clock)
   const pairs = createMinuteCounts(clock)
@@ -62,16 +54,19 @@ export function createRefusalPacing({ clock, onLimit, ...limits }: RefusalPacing
     return false
   }
   return {
+    /** Whether the secret is right. Throws 429 instead of comparing where too many were wrong. */
     judgeLogin,
-    admitLogin: (address) => {
+    /** Before a key is looked up: throws 429 for an address that does nothing but guess. */
+    admitLogin: (address: string) => {
       const group = addressGroupOf(address)
       if (addresses.read(group) >= tenfold * loginsMax) throw refusal(addresses.leftMs(group))
     },
-    admitToken: (address) => {
+    /** Before a token is looked up: throws 429 for an address that sent too many unknown ones. */
+    admitToken: (address: string) => {
       const group = addressGroupOf(address)
       if (tokens.read(group) >= tokensMax) throw refusal(tokens.leftMs(group))
     },
-    countRefusedToken: (address) => {
+    countRefusedToken: (address: string) => {
       if (tokens.add(addressGroupOf(address)) === tokensMax) onLimit({ address })
     },
   }
@@ -97,19 +92,10 @@ export function addressGroupOf(address: string): string {
     .join(':')}::/64`
 }
 
-type MinuteCounts = {
-  /** How often the key was counted in its minute, which began with its first count. */
-  read(key: string): number
-  /** Counts the key once more, and returns its count. */
-  add(key: string): number
-  /** How long until the key's minute ends. */
-  leftMs(key: string): number
-}
-
 /** The keys that were counted the longest ago are forgotten first. */
 const keysMax = 50_000
 
-export function createMinuteCounts(clock: () => number): MinuteCounts {
+export function createMinuteCounts(clock: () => number) {
   const minutes = new LRUCache<string, { count: number; untilMs: number }>({ max: keysMax })
   const current = (key: string) => {
     const minute = minutes.get(key)
@@ -117,13 +103,16 @@ export function createMinuteCounts(clock: () => number): MinuteCounts {
     return leftMs > 0 && leftMs <= MINUTE ? minute : undefined // a clock may be set back
   }
   return {
-    read: (key) => current(key)?.count ?? 0,
-    add: (key) => {
+    /** How often the key was counted in its minute, which began with its first count. */
+    read: (key: string) => current(key)?.count ?? 0,
+    /** Counts the key once more, and returns its count. */
+    add: (key: string) => {
       const minute = current(key) ?? { count: 0, untilMs: clock() + MINUTE }
       minute.count += 1
       minutes.set(key, minute)
       return minute.count
     },
-    leftMs: (key) => Math.max(0, (current(key)?.untilMs ?? 0) - clock()),
+    /** How long until the key's minute ends. */
+    leftMs: (key: string) => Math.max(0, (current(key)?.untilMs ?? 0) - clock()),
   }
 }

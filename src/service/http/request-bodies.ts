@@ -15,23 +15,17 @@ const lightBytes = 16 * 1024
 /** Up to here density does not matter. */
 const freeBytes = 64 * 1024
 
-export type RequestBodies = {
-  /** Before a body is read: refuses it when too many are held. As a hook `preParsing`, after the one that unpacks. */
-  receive(request: FastifyRequest, reply: FastifyReply, payload: Readable): Readable
-  /** Parses a body. For an operation with limited concurrency only once it has its permit: parsed bodies take the most memory. */
-  parse(request: FastifyRequest, bytes: Buffer): Promise<unknown>
-  /** Works on a request, and gives its permit back at the end. */
-  work<T>(request: FastifyRequest, run: () => Promise<T>): Promise<T>
-}
+export type RequestBodies = ReturnType<typeof createRequestBodies>
 
 type HeldBody = { readonly closing: AbortController; isWorkedOn: boolean; leave?: Release | undefined }
 
-export function createRequestBodies(limiter: ConcurrencyLimiter, limits: BodyLimits): RequestBodies {
+export function createRequestBodies(limiter: ConcurrencyLimiter, limits: BodyLimits) {
   const bodies = new WeakMap<FastifyRequest, HeldBody>()
   const heldBytes = createHeldBytes(limits)
 
   return {
-    receive: (request, reply, payload) => {
+    /** Before a body is read: refuses it when too many are held. As a hook `preParsing`, after the one that unpacks. */
+    receive: (request: FastifyRequest, reply: FastifyReply, payload: Readable) => {
       if (!hasBody(request)) return payload
       const bytes = expectedBytes(request)
       const account = accountOf(request)
@@ -45,7 +39,8 @@ export function createRequestBodies(limiter: ConcurrencyLimiter, limits: BodyLim
       })
       return isPacked(request) ? boundedDensity(payload) : payload
     },
-    parse: async (request, bytes) => {
+    /** Parses a body. For an operation with limited concurrency only once it has its permit: parsed bodies take the most memory. */
+    parse: async (request: FastifyRequest, bytes: Buffer) => {
       const { config } = request.routeOptions
       const body = bodies.get(request)
       if (config.limitsConcurrency && body) {
@@ -57,7 +52,8 @@ export function createRequestBodies(limiter: ConcurrencyLimiter, limits: BodyLim
       }
       return bytes.length === 0 && config.bodyRequired === false ? undefined : parseBody(bytes)
     },
-    work: async (request, run) => {
+    /** Works on a request, and gives its permit back at the end. */
+    work: async <T>(request: FastifyRequest, run: () => Promise<T>) => {
       const body = bodies.get(request)
       if (body) body.isWorkedOn = true
       try {

@@ -2,14 +2,7 @@ import { SECOND } from '../../base/time/units.ts'
 import type { WaitingProfile } from '../store/waiting-profiles.ts'
 
 /** Recent derivation time of accounts and profiles, by which the next profile is chosen (fair queueing). */
-export type Shares = {
-  charge(profile: Pick<WaitingProfile, 'accountId' | 'profileId'>, ms: number): void
-  /**
-   * The account, then the profile, with the least recent time comes first. Among equals the profile that waits longest
-   * alternates with the least recently derived profile among the profiles with few marked days.
-   */
-  order(waiting: readonly WaitingProfile[]): string[]
-}
+export type Shares = ReturnType<typeof createShares>
 
 /** The half-life of used derivation time. */
 const halfLifeMs = 5 * SECOND
@@ -18,7 +11,7 @@ const noticedMs = 100
 const remembered = 10_000
 
 /** `elapsedMs` only grows, whatever happens to the clock. */
-export function createShares(elapsedMs: () => number): Shares {
+export function createShares(elapsedMs: () => number) {
   const taken = new Map<string, { ms: number; atMs: number }>()
   const takenOf = (id: string) => {
     const share = taken.get(id)
@@ -34,11 +27,15 @@ export function createShares(elapsedMs: () => number): Shares {
       .map(({ candidate }) => candidate.profileId)
 
   return {
-    charge: ({ accountId, profileId }, ms) => {
+    charge: ({ accountId, profileId }: Pick<WaitingProfile, 'accountId' | 'profileId'>, ms: number) => {
       if (taken.size >= remembered) taken.clear()
       for (const id of [accountId, profileId]) taken.set(id, { ms: takenOf(id) + ms, atMs: elapsedMs() })
     },
-    order: (waiting) => {
+    /**
+     * The account, then the profile, with the least recent time comes first. Among equals the profile that waits longest
+     * alternates with the least recently derived profile among the profiles with few marked days.
+     */
+    order: (waiting: readonly WaitingProfile[]) => {
       const since = (a: WaitingProfile, b: WaitingProfile) => compareNumbers(a.sinceMs, b.sinceMs)
       const last = ({ asOfMs }: WaitingProfile) => asOfMs ?? Number.NEGATIVE_INFINITY
       const longest = byShare(

@@ -17,13 +17,7 @@ type RecomputeOptions = Omit<ThreadOptions, 'profilesPerRound' | 'place'> & {
   mayDerive?(): Promise<readonly string[] | null>
 }
 
-export type Recompute = {
-  /** Looks for due days now instead of at the next tick. */
-  wake(): void
-  /** Resolves when everything that was due at the time of the call has been derived. */
-  idle(): Promise<void>
-  close(): Promise<void>
-}
+export type Recompute = Awaited<ReturnType<typeof startRecompute>>
 
 const recomputeDefaults = { threads: 1, everyMs: SECOND / 2, profilesPerRound: 2 } as const
 
@@ -32,7 +26,7 @@ const recomputeDefaults = { threads: 1, everyMs: SECOND / 2, profilesPerRound: 2
  * in any number of processes and with any number of threads, and each may be killed at any time. A lock for each profile
  * keeps two of them from deriving it at once. The threads do the work; this side only asks them.
  */
-export async function startRecompute(options: RecomputeOptions): Promise<Recompute> {
+export async function startRecompute(options: RecomputeOptions) {
   const settings = { ...recomputeDefaults, ...options }
   await markOlderModelsDue(settings.pool)
   const threads = Array.from({ length: settings.threads }, (_, index) =>
@@ -43,10 +37,12 @@ export async function startRecompute(options: RecomputeOptions): Promise<Recompu
   }, settings.everyMs)
   ticks.unref()
   return {
+    /** Looks for due days now instead of at the next tick. */
     wake: () => {
       for (const thread of threads) thread.wake()
     },
     // A profile that one thread leaves because another thread derives it is derived when that other thread is idle.
+    /** Resolves when everything that was due at the time of the call has been derived. */
     idle: async () => {
       await Promise.all(threads.map((thread) => thread.idle()))
     },
@@ -136,20 +132,12 @@ type ThreadOptions = {
   place: ThreadData['place']
 }
 
-type DerivationThread = {
-  /** Sends one request and waits for its answer; one request at a time. When the thread ends, the answer is `fail`. */
-  ask(request: ThreadRequest): Promise<ThreadReply>
-  hasEnded(): boolean
-  /** Ends the thread within `closeGraceMs`, even while a round is running. */
-  close(): Promise<void>
-}
-
 /** How long a portion that is under way may take to end; a thread that is ended costs repeated work, nothing else. */
 const closeGraceMs = 2 * SECOND
 /** The memory limit of a thread. A thread that exceeds it ends; the process continues. */
 const threadMemoryMb = 1536
 
-function startThread(options: ThreadOptions): DerivationThread {
+function startThread(options: ThreadOptions) {
   const worker = createWorker(options)
   let waiting: ((answer: ThreadReply) => void) | null = null
   let profileUnderWay: string | null = null
@@ -184,7 +172,13 @@ function startThread(options: ThreadOptions): DerivationThread {
     await endsWithin(exited, closeGraceMs)
     await worker.terminate()
   }
-  return { ask, hasEnded: () => ended, close }
+  return {
+    /** Sends one request and waits for its answer; one request at a time. When the thread ends, the answer is `fail`. */
+    ask,
+    hasEnded: () => ended,
+    /** Ends the thread within `closeGraceMs`, even while a round is running. */
+    close,
+  }
 }
 
 function createWorker({ databaseUrl, log, profilesPerRound, place }: ThreadOptions): Worker {

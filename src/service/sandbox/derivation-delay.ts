@@ -2,21 +2,8 @@ import type { Log } from '../../base/log.ts'
 import { listWaitingNames } from '../store/sample-profiles.ts'
 import type { ServicePool } from '../store/service-pool.ts'
 
-/** The delay of all profiles, and the delays of single profiles by externalId. */
-type DelaySettings = { delayMs: number; profiles: Readonly<Record<string, number>> }
-
 /** Delays the derivation of each profile, by the machine's clock: a move of the sandbox's clock does not shorten a delay. */
-export type DerivationDelay = {
-  /**
-   * Sets the delay of the named profiles, or of all that have none of their own. Resolves when no round of the derivation
-   * is under way that began before: a later upload is then derived after the delay, never before.
-   */
-  set(setting: { delayMs: number; profiles?: readonly string[] | undefined }): Promise<DelaySettings>
-  clear(): Promise<DelaySettings>
-  read(): DelaySettings
-  /** The profiles whose delay is over; null when none is delayed. Asked at the beginning of each round. */
-  mayDerive(): Promise<readonly string[] | null>
-}
+export type DerivationDelay = ReturnType<typeof createDerivationDelay>
 
 type DerivationDelayOptions = {
   log: Log
@@ -28,7 +15,7 @@ type DerivationDelayOptions = {
 }
 
 /** A profile's delay begins at the first round that finds it waiting, and ends with its derivation. */
-export function createDerivationDelay(pool: ServicePool, options: DerivationDelayOptions): DerivationDelay {
+export function createDerivationDelay(pool: ServicePool, options: DerivationDelayOptions) {
   const { log, elapsedMs, derives, closing } = options
   let delayOfAllMs = 0
   const delaysMs = new Map<string, number>()
@@ -55,7 +42,11 @@ export function createDerivationDelay(pool: ServicePool, options: DerivationDela
   }
 
   return {
-    set: ({ delayMs, profiles }) => {
+    /**
+     * Sets the delay of the named profiles, or of all that have none of their own. Resolves when no round of the derivation
+     * is under way that began before: a later upload is then derived after the delay, never before.
+     */
+    set: ({ delayMs, profiles }: { delayMs: number; profiles?: readonly string[] | undefined }) => {
       if (profiles === undefined) delayOfAllMs = delayMs
       else for (const externalId of profiles) delaysMs.set(externalId, delayMs)
       return changed()
@@ -65,7 +56,9 @@ export function createDerivationDelay(pool: ServicePool, options: DerivationDela
       delaysMs.clear()
       return changed()
     },
+    /** The delay of all profiles, and the delays of single profiles by externalId. */
     read,
+    /** The profiles whose delay is over; null when none is delayed. Asked at the beginning of each round. */
     mayDerive: async () => {
       nextRound.resolve()
       nextRound = Promise.withResolvers()

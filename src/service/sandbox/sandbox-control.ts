@@ -17,32 +17,18 @@ import type { MovableClock } from './faults/movable-clock.ts'
 import type { PersonKind } from './people/day-plans.ts'
 import { createSamplePerson, personKinds, type SamplePerson } from './people/sample-person.ts'
 import { seedPeople, storeDeviceLogs } from './seeding.ts'
-import type { ServedRecords } from './served-records.ts'
+import type { createServedRecordsReader } from './served-records.ts'
 
 /** Controls a running sandbox, in process and through its control routes. */
-export type SandboxControl = {
+export type SandboxControl = ReturnType<typeof createSandboxControl>
+
+type SandboxControlOptions = {
   clock: MovableClock
   faults: FaultSelector
   journal: Journal
   derivationDelay: Pick<DerivationDelay, 'set' | 'clear' | 'read'>
-  people(): Array<{ externalId: string; kind: string }>
-  /** Whether a name is that of a sample profile, of this start or of one before. */
-  isSample(externalId: string): boolean
   /** All records that the service serves of a profile now; undefined when no such profile exists. */
-  ledger(externalId: string): Promise<ServedRecords | undefined>
-  /** The account's name for a profile. */
-  externalIdOf(profileId: string): Promise<string | undefined>
-  /** Resolves when the derivation has caught up with every upload so far; meanwhile reports the days that are left. */
-  derived(onLeft?: (days: number) => void): Promise<void>
-  /** Moves the clock forward, and stores the logs that the sample people's devices write meanwhile. */
-  live(byMs: number): Promise<{ logs: number }>
-  /** Adds people of a kind, with as many days of data as the others, and returns their externalIds. */
-  makePeople(kind: PersonKind, count: number): Promise<string[]>
-  /** Revokes the tokens that were issued so far, of the whole account or of one profile. Returns how many. */
-  revokeTokens(externalId: string | undefined): Promise<number>
-}
-
-type SandboxControlOptions = Pick<SandboxControl, 'clock' | 'faults' | 'journal' | 'derivationDelay' | 'ledger'> & {
+  ledger: ReturnType<typeof createServedRecordsReader>
   context: Pick<ServiceContext, 'pool' | 'tokenCache'>
   seeded: {
     accountId: string
@@ -62,7 +48,7 @@ const derivedTimeoutMs = 30 * MINUTE
 const derivedPollMs = 50
 const reportEveryMs = 250
 
-export function createSandboxControl(options: SandboxControlOptions): SandboxControl {
+export function createSandboxControl(options: SandboxControlOptions) {
   const { clock, faults, journal, derivationDelay, ledger, context, seeded, recompute, closing } = options
   const { pool, tokenCache } = context
   const { accountId, seed } = seeded
@@ -79,15 +65,19 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
     journal,
     derivationDelay,
     ledger,
-    externalIdOf: async (profileId) => {
+    /** The account's name for a profile. */
+    externalIdOf: async (profileId: string) => {
       const externalId = externalIds.get(profileId) ?? (await findExternalId(pool, profileId))
       if (externalId !== undefined) externalIds.set(profileId, externalId)
       return externalId
     },
     people: () => people.map(({ externalId, kind }) => ({ externalId, kind })),
-    isSample: (externalId) => samples.has(externalId),
-    derived: (onLeft) => waitUntilDerived({ pool, recompute, closing, onLeft }),
-    live: (byMs) =>
+    /** Whether a name is that of a sample profile, of this start or of one before. */
+    isSample: (externalId: string) => samples.has(externalId),
+    /** Resolves when the derivation has caught up with every upload so far; meanwhile reports the days that are left. */
+    derived: (onLeft?: (days: number) => void) => waitUntilDerived({ pool, recompute, closing, onLeft }),
+    /** Moves the clock forward, and stores the logs that the sample people's devices write meanwhile. */
+    live: (byMs: number) =>
       turns.run(accountId, async () => {
         clock.advance(byMs)
         const span = { startMs: livedUntilMs, endMs: clock.nowMs() }
@@ -101,7 +91,8 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
         }
         return { logs }
       }),
-    makePeople: (kind, count) =>
+    /** Adds people of a kind, with as many days of data as the others, and returns their externalIds. */
+    makePeople: (kind: PersonKind, count: number) =>
       turns.run(accountId, async () => {
         const span = { startMs: livedUntilMs - seeded.days * DAY, endMs: livedUntilMs }
         const made = await makePeople(pool, { accountId, seed, kind, count, span, signal: closing })
@@ -109,7 +100,8 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
         for (const { externalId } of made) samples.add(externalId)
         return made.map(({ externalId }) => externalId)
       }),
-    revokeTokens: async (externalId) => {
+    /** Revokes the tokens that were issued so far, of the whole account or of one profile. Returns how many. */
+    revokeTokens: async (externalId: string | undefined) => {
       const nowAt = new Date(clock.nowMs())
       const profileId = externalId === undefined ? undefined : await profileIdOf(externalId)
       if (externalId !== undefined && profileId === undefined) return 0

@@ -36,12 +36,7 @@ type DerivedRequest = {
  */
 type DerivedAnswer = { progress: DerivationProgress; json: Buffer | null | 'held' }
 
-export type DerivedReader = {
-  /** 'unknown' when no such profile exists. */
-  read(request: DerivedRequest): Promise<DerivedAnswer | 'unknown'>
-  /** Memory that the cache of answers takes. */
-  cacheBytes(): number
-}
+export type DerivedReader = ReturnType<typeof createDerivedReader>
 
 type DerivedRow = DerivationProgress & { profile_id: string; bodies: string | null }
 
@@ -71,7 +66,7 @@ const profileIdsMax = 50_000
  * Every read validates the cached answer: it asks for the profile's revision, which changes in the same transaction as
  * the profile's records. So a cached answer is as fresh as a read of the records, whichever process wrote them.
  */
-export function createDerivedReader(db: Queryable, cacheBytesMax: number): DerivedReader {
+export function createDerivedReader(db: Queryable, cacheBytesMax: number) {
   const cache = createAnswerCache(cacheBytesMax)
   const progressOfProfile = createProgressLookup(db)
   /** Profile ids by account and externalId. Only a hint: a deleted profile has no progress. */
@@ -96,7 +91,8 @@ export function createDerivedReader(db: Queryable, cacheBytesMax: number): Deriv
   }
 
   return {
-    async read(request) {
+    /** 'unknown' when no such profile exists. */
+    async read(request: DerivedRequest) {
       const values = [request.kind, ...filterValues(request.filter)]
       const queryKey = JSON.stringify(values)
       const short = await readWithoutRecords(request, queryKey)
@@ -113,6 +109,7 @@ export function createDerivedReader(db: Queryable, cacheBytesMax: number): Deriv
       cache.set(profileId + queryKey, { revision: progress.revision, bytes })
       return { progress, json: bytes }
     },
+    /** Memory that the cache of answers takes. */
     cacheBytes: () => cache.calculatedSize,
   }
 }

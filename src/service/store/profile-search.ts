@@ -1,15 +1,11 @@
 import { LRUCache } from 'lru-cache'
-import type { ProfileAnswer } from '../../base/contract/profile.ts'
 import { MINUTE } from '../../base/time/units.ts'
 import type { Queryable } from './service-pool.ts'
 import { type ProfileRow, profileAnswer, profileColumns, searchTextOf } from './service-profiles.ts'
 
 type ProfileQuery = { accountId: string; searchParameter: string | undefined; page: number; pageSize: number }
 
-export type ProfileSearch = {
-  /** Profiles whose externalId contains the search text, in any case, ordered by externalId. */
-  find(query: ProfileQuery): Promise<{ items: ProfileAnswer[]; totalCount: number }>
-}
+export type ProfileSearch = ReturnType<typeof createProfileSearch>
 
 /** Where the page before ended. */
 type Place = { afterExternalId: string; totalCount: number }
@@ -22,10 +18,11 @@ const placeKeptMs = MINUTE
  * minute, with the count: a caller who reads page after page pays for each page once, sees no profile twice when others come
  * and go, and has one count throughout. The first page is always counted again.
  */
-export function createProfileSearch(db: Queryable): ProfileSearch {
+export function createProfileSearch(db: Queryable) {
   const places = new LRUCache<string, Place>({ max: placesMax, ttl: placeKeptMs })
   return {
-    async find({ accountId, searchParameter, page, pageSize }) {
+    /** Profiles whose externalId contains the search text, in any case, ordered by externalId. */
+    async find({ accountId, searchParameter, page, pageSize }: ProfileQuery) {
       const text = searchTextOf(searchParameter ?? '')
       const keyOf = (number: number) => JSON.stringify([accountId, text, pageSize, number])
       const place = page > 1 ? places.get(keyOf(page)) : undefined

@@ -9,11 +9,9 @@ type AuditEntry = {
   readonly what?: Readonly<Record<string, unknown>>
 }
 
-export type Audit = {
-  record(entry: AuditEntry): Promise<void>
-}
+export type Audit = ReturnType<typeof createAudit>
 
-export const createAudit = ({ pool }: { pool: Pool }): Audit => ({ record: (entry) => writeAudit(pool, entry) })
+export const createAudit = ({ pool }: { pool: Pool }) => ({ record: (entry: AuditEntry) => writeAudit(pool, entry) })
 
 export async function writeAudit(
   db: Pool | Tx,

@@ -12,8 +12,6 @@ import { createFinisher, type FailureReason, recordFailure } from './ended-jobs.
 import { falseTagsSql } from './ledger-rows.ts'
 import { heldTagOf, type PlannedTag } from './reading-tags.ts'
 
-type ProfilePlan = { readonly profile: PlannedProfile; readonly due: readonly DueWindow[] }
-
 type PlanRequest = {
   readonly profileId: string
   readonly nowMs: number
@@ -33,16 +31,7 @@ type RefusedWindow = {
   readonly reason: string
 }
 
-export type Ledger = {
-  /** The windows that are due for a profile; undefined when the profile is not ours, or no longer ours. */
-  plan(request: PlanRequest): Promise<ProfilePlan | undefined>
-  /** Records that upstream refused a window, and when to ask again: an exponential backoff of at most a week. */
-  recordRefusal(refusal: RefusedWindow): Promise<void>
-  /** Records that a job succeeded: forgets its failure, sets when the sweep looks at the profile again, counts for the run. */
-  recordFinished(ended: EndedJob): Promise<void>
-  /** Records why a job failed. The sweep leaves the profile alone for a while, longer after each failure. */
-  recordFailed(ended: EndedJob, failure: FailureReason): Promise<void>
-}
+export type Ledger = ReturnType<typeof createLedger>
 
 const WINDOWS_PER_PLAN_MAX = 500
 
@@ -71,7 +60,7 @@ type PlanRow = {
 }
 
 /** `firstReadingMs`: how long after a push the first reading of what it touched counts. */
-export function createLedger(options: LedgerOptions): Ledger {
+export function createLedger(options: LedgerOptions) {
   const { pushed, pulled } = options.catalogue
   const load = createBatcher({
     itemsMax: 500,
@@ -80,13 +69,17 @@ export function createLedger(options: LedgerOptions): Ledger {
     run: (ids: readonly string[]) => loadPlans(options, ids),
   })
   return {
-    async plan(request) {
+    /** The windows that are due for a profile; undefined when the profile is not ours, or no longer ours. */
+    async plan(request: PlanRequest) {
       const row = await load(request.profileId)
       return row && { profile: toProfile(row, pushed), due: dueWindowsOf(options, row, request) }
     },
-    recordRefusal: (refusal) => upsertRefusal(options.pool, refusal),
+    /** Records that upstream refused a window, and when to ask again: an exponential backoff of at most a week. */
+    recordRefusal: (refusal: RefusedWindow) => upsertRefusal(options.pool, refusal),
+    /** Records that a job succeeded: forgets its failure, sets when the sweep looks at the profile again, counts for the run. */
     recordFinished: createFinisher({ ...options, streams: pulled.map(({ name }) => name) }),
-    recordFailed: (ended, failure) => recordFailure(options.pool, ended, failure),
+    /** Records why a job failed. The sweep leaves the profile alone for a while, longer after each failure. */
+    recordFailed: (ended: EndedJob, failure: FailureReason) => recordFailure(options.pool, ended, failure),
   }
 }
 

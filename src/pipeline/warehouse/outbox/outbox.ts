@@ -1,36 +1,13 @@
 import { createBatcher } from '../../../base/postgres/batcher.ts'
-import type { AcceptedCounts, OutboxItem, PushedParcels, RefusedItem } from '../../transfer/parcel.ts'
+import type { OutboxItem, PushedParcels, RefusedItem } from '../../transfer/parcel.ts'
 import type { Catalogue } from '../../transfer/stream.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { addItems } from './add-items.ts'
 import { type MarkedPush, markSent } from './mark-sent.ts'
 import { quarantineRefusedItems } from './refused-items.ts'
-import { readWaiting, type WaitingParcels, type WaitingQuery } from './stored-parcels.ts'
+import { readWaiting, type WaitingQuery } from './stored-parcels.ts'
 
-export type Outbox = {
-  /**
-   * Adds items, and packs the items of one call into parcels. An item that already waits or was sent in this very form
-   * counts as a duplicate and changes nothing, as does an item that its source changed earlier than the stored form. An item that
-   * waits in another form is replaced.
-   */
-  add(items: readonly OutboxItem[]): Promise<AcceptedCounts>
-  /** Adds items where none is newer than the stored ones: an item that came before, in any form, is a duplicate. */
-  addMissing(items: readonly OutboxItem[]): Promise<AcceptedCounts>
-  /** The oldest waiting parcels, by endDateTime, and whether more parcels wait. */
-  readWaiting(profileId: string, stream: string): Promise<WaitingParcels>
-  /**
-   * Call it after upstream accepted the parcels. One transaction deletes the parcels, makes due again under a new generation
-   * what they touch, moves the push checkpoint, and counts the items for the run. An item that was replaced meanwhile waits
-   * in another parcel.
-   */
-  markSent(push: PushedParcels, runId?: string): Promise<void>
-  /** Upstream has this already, by what it last gave: the parcels count as sent, without a call, and touch nothing. */
-  markKnown(push: PushedParcels): Promise<void>
-  /** The snapshot of this stream that upstream last gave, if it ever did. */
-  lastSnapshot(profileId: string, stream: string): Promise<Readonly<Record<string, unknown>> | undefined>
-  /** Moves items that upstream refused from their parcels to the quarantine, with upstream's reason. */
-  quarantineRefused(push: PushedParcels, items: readonly RefusedItem[]): Promise<void>
-}
+export type Outbox = ReturnType<typeof createOutbox>
 
 type OutboxOptions = {
   readonly pool: Pool
@@ -41,7 +18,7 @@ type OutboxOptions = {
   readonly now: () => number
 }
 
-export function createOutbox(options: OutboxOptions): Outbox {
+export function createOutbox(options: OutboxOptions) {
   const { pool, catalogue, firstReadingMs, now } = options
   const mergingStreams = mergingStreamsOf(catalogue)
   const mark = createBatcher({
@@ -58,13 +35,29 @@ export function createOutbox(options: OutboxOptions): Outbox {
     run: (queries: readonly WaitingQuery[]) => readWaiting(pool, queries),
   })
   return {
-    add: (items) => addItems({ pool, mergingStreams, onlyMissing: false, now }, items),
-    addMissing: (items) => addItems({ pool, mergingStreams, onlyMissing: true, now }, items),
-    readWaiting: (profileId, stream) => read({ profileId, stream }),
-    markSent: (push, runId) => mark({ ...push, uncovers: true, runId }),
-    markKnown: (push) => mark({ ...push, uncovers: false, runId: undefined }),
-    lastSnapshot: (profileId, name) => readLastSnapshot(options, profileId, name),
-    quarantineRefused: (push, items) => transaction(pool, (tx) => quarantineRefusedItems(tx, push, items)),
+    /**
+     * Adds items, and packs the items of one call into parcels. An item that already waits or was sent in this very form
+     * counts as a duplicate and changes nothing, as does an item that its source changed earlier than the stored form. An item that
+     * waits in another form is replaced.
+     */
+    add: (items: readonly OutboxItem[]) => addItems({ pool, mergingStreams, onlyMissing: false, now }, items),
+    /** Adds items where none is newer than the stored ones: an item that came before, in any form, is a duplicate. */
+    addMissing: (items: readonly OutboxItem[]) => addItems({ pool, mergingStreams, onlyMissing: true, now }, items),
+    /** The oldest waiting parcels, by endDateTime, and whether more parcels wait. */
+    readWaiting: (profileId: string, stream: string) => read({ profileId, stream }),
+    /**
+     * Call it after upstream accepted the parcels. One transaction deletes the parcels, makes due again under a new generation
+     * what they touch, moves the push checkpoint, and counts the items for the run. An item that was replaced meanwhile waits
+     * in another parcel.
+     */
+    markSent: (push: PushedParcels, runId?: string) => mark({ ...push, uncovers: true, runId }),
+    /** Upstream has this already, by what it last gave: the parcels count as sent, without a call, and touch nothing. */
+    markKnown: (push: PushedParcels) => mark({ ...push, uncovers: false, runId: undefined }),
+    /** The snapshot of this stream that upstream last gave, if it ever did. */
+    lastSnapshot: (profileId: string, name: string) => readLastSnapshot(options, profileId, name),
+    /** Moves items that upstream refused from their parcels to the quarantine, with upstream's reason. */
+    quarantineRefused: (push: PushedParcels, items: readonly RefusedItem[]) =>
+      transaction(pool, (tx) => quarantineRefusedItems(tx, push, items)),
   }
 }
 

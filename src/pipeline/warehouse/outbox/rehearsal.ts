@@ -1,26 +1,21 @@
-import type { AcceptedCounts, OutboxItem } from '../../transfer/parcel.ts'
+import type { OutboxItem } from '../../transfer/parcel.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
 import { type Connection, namedSql, type Pool } from '../postgres/warehouse-pool.ts'
 import { isOlderForm } from './add-items.ts'
 import { itemDigest } from './stored-parcels.ts'
 
-type Rehearsal = {
-  /** Counts what `Outbox.add`, or with `onlyMissing` what `Outbox.addMissing` would count, and stores nothing. */
-  add(items: readonly OutboxItem[]): Promise<AcceptedCounts>
-  close(): Promise<void>
-}
-
 type RehearsalOptions = { readonly pool: Pool; readonly onlyMissing: boolean }
 
 /** Items that were added here are remembered in a temporary table, so memory stays flat however many there are. */
-export async function openRehearsal({ pool, onlyMissing }: RehearsalOptions): Promise<Rehearsal> {
+export async function openRehearsal({ pool, onlyMissing }: RehearsalOptions) {
   const connection: Connection = await pool.connect()
   await connection.query(
     `create temporary table rehearsed_items
      (profile_id bigint, stream text, item_key text, digest bytea, modified_ms bigint, primary key (profile_id, stream, item_key))`,
   )
   return {
-    async add(items) {
+    /** Counts what `Outbox.add`, or with `onlyMissing` what `Outbox.addMissing` would count, and stores nothing. */
+    async add(items: readonly OutboxItem[]) {
       const latest = new Map<string, OutboxItem>()
       for (const item of items) {
         const key = `${item.profileId} ${item.stream} ${item.itemKey}`

@@ -5,13 +5,7 @@ import { MINUTE, SECOND } from '../../../base/time/units.ts'
 import { postgresUnreachable } from './sql-errors.ts'
 import type { Pool } from './warehouse-pool.ts'
 
-export type DatabaseClock = {
-  /** Whole milliseconds since 1970 by the database's clock: as last measured, and as much later as this process has run since. */
-  now(): number
-  /** How far this machine's clock was behind the database's when it was last measured. */
-  skewMs(): number
-  close(): void
-}
+export type DatabaseClock = Awaited<ReturnType<typeof startDatabaseClock>>
 
 /** The database's time at a moment of this process's monotonic clock, and the skew of the machine's clock. */
 type Measurement = {
@@ -56,10 +50,7 @@ async function measureOnce(pool: Pool): Promise<Measurement> {
  * would stamp readings with a time to come, and until that time no other reading could replace them. A host with a large
  * skew is refused: something else is wrong there.
  */
-export async function startDatabaseClock(
-  pool: Pool,
-  options: { log: Log; onSkewed(error: Error): void },
-): Promise<DatabaseClock> {
+export async function startDatabaseClock(pool: Pool, options: { log: Log; onSkewed(error: Error): void }) {
   let measured = await measureClock(pool)
   requireSmallSkew(measured.skewMs)
   const measure = async () => {
@@ -76,7 +67,9 @@ export async function startDatabaseClock(
   const timer = setInterval(measure, MINUTE)
   timer.unref()
   return {
+    /** Whole milliseconds since 1970 by the database's clock: as last measured, and as much later as this process has run since. */
     now: () => Math.floor(measured.databaseMs + performance.now() - measured.monotonicMs),
+    /** How far this machine's clock was behind the database's when it was last measured. */
     skewMs: () => measured.skewMs,
     close: () => clearInterval(timer),
   }

@@ -4,28 +4,25 @@ import type { Pool } from '../postgres/warehouse-pool.ts'
 import { listDrawnProfiles, type WindowDraw } from '../verification/covered-windows.ts'
 
 /** Profiles in pages by id. A page shorter than `limit` is the last one. */
-export type ProfileLists = {
-  /** All profiles that no nightly has finished since `slotAt`. */
-  listUnfinishedSince(slotAt: Date, afterId: string, limit: number): Promise<ProfilePage>
-  /** All profiles that are due. */
-  listDue(afterId: string, limit: number): Promise<ProfilePage>
-  /** All profiles, or these. */
-  list(afterId: string, limit: number, profileIds?: readonly string[]): Promise<ProfilePage>
-  /** The profiles that have covered windows in a draw. */
-  listDrawn(draw: WindowDraw, page: { afterId: string; limit: number }): Promise<ProfilePage>
-}
+export type ProfileLists = ReturnType<typeof createProfileLists>
 
-export function createProfileLists(pool: Pool, streams: readonly PulledStream[]): ProfileLists {
+export function createProfileLists(pool: Pool, streams: readonly PulledStream[]) {
   const page = (condition: string, values: unknown[]) => readPage(pool, condition, values)
   return {
-    listUnfinishedSince: (slotAt, afterId, limit) =>
+    /** All profiles that no nightly has finished since `slotAt`. */
+    listUnfinishedSince: (slotAt: Date, afterId: string, limit: number) =>
       page(`p.state <> 'gone' and (p.finished_at is null or p.finished_at < $3)`, [afterId, limit, slotAt]),
-    listDue: (afterId, limit) => page(`p.state <> 'gone' and p.due_at <= statement_timestamp()`, [afterId, limit]),
-    list: (afterId, limit, ids) =>
+    /** All profiles that are due. */
+    listDue: (afterId: string, limit: number) =>
+      page(`p.state <> 'gone' and p.due_at <= statement_timestamp()`, [afterId, limit]),
+    /** All profiles, or these. */
+    list: (afterId: string, limit: number, ids?: readonly string[]) =>
       ids
         ? page(`p.state <> 'gone' and p.id = any($3)`, [afterId, limit, ids])
         : page(`p.state <> 'gone'`, [afterId, limit]),
-    listDrawn: (draw, drawn) => listDrawnProfiles({ pool, streams }, draw, drawn),
+    /** The profiles that have covered windows in a draw. */
+    listDrawn: (draw: WindowDraw, drawn: { afterId: string; limit: number }) =>
+      listDrawnProfiles({ pool, streams }, draw, drawn),
   }
 }
 

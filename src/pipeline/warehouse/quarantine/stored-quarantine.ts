@@ -42,21 +42,6 @@ export const quarantineCauseSql = (row: string) =>
 
 type ReplayedCounts = { pushed: number; stored: number; reread: number }
 
-type Quarantine = {
-  list(filter: QuarantineFilter, limit: number): Promise<QuarantinedRecord[]>
-  /** The newest by their numbers; `beforeId` continues. */
-  listPage(filter: QuarantineFilter, limit: number): Promise<QuarantinedRecord[]>
-  show(id: string): Promise<(QuarantinedRecord & { body: string }) | undefined>
-  /**
-   * Takes records and items out of the quarantine for another try. An item waits again to be pushed. A record that fits by the present
-   * rules is stored. For another its own period becomes due again, or the window in which it was read, so that upstream is asked
-   * again. A record or item that still does not fit comes back with its reason.
-   */
-  replay(filter: QuarantineFilter): Promise<ReplayedCounts>
-  /** Forgets records and items, and returns how many. An item is not pushed; a record that upstream sends again comes back. */
-  discard(filter: QuarantineFilter): Promise<number>
-}
-
 const quarantineColumns = `q.id, p.id as "profileId", p.external_id as "externalId", ${quarantineCauseSql('q')} as cause, q.stream, q.direction, q.path, q.reason, q.times,
   q.first_seen_at as "firstSeenAt", q.last_seen_at as "lastSeenAt"`
 const where = `($1::int8[] is null or q.id = any($1)) and ($2::text is null or q.stream = $2)
@@ -82,31 +67,37 @@ type QuarantineOptions = {
   openExaminer(): Promise<ReadingExaminer>
 }
 
-export function createQuarantine(options: QuarantineOptions): Quarantine {
+export function createQuarantine(options: QuarantineOptions) {
   const { pool, streams } = options
   return {
-    async list(filter, limit) {
+    async list(filter: QuarantineFilter, limit: number) {
       const { rows } = await pool.query<QuarantinedRecord>(
         `select ${quarantineColumns} ${from} where ${where} order by q.last_seen_at desc, q.id limit $7`,
         [...valuesOf(filter), limit],
       )
       return rows
     },
-    async listPage(filter, limit) {
+    /** The newest by their numbers; `beforeId` continues. */
+    async listPage(filter: QuarantineFilter, limit: number) {
       const { rows } = await pool.query<QuarantinedRecord>(
         `select ${quarantineColumns} ${from} where ${where} order by q.id desc limit $7`,
         [...valuesOf(filter), limit],
       )
       return rows
     },
-    async show(id) {
+    async show(id: string) {
       const { rows } = await pool.query<QuarantinedRecord & { body: string }>(
         `select ${quarantineColumns}, q.body ${from} where q.id = $1`,
         [id],
       )
       return rows[0]
     },
-    async replay(filter) {
+    /**
+     * Takes records and items out of the quarantine for another try. An item waits again to be pushed. A record that fits by the present
+     * rules is stored. For another its own period becomes due again, or the window in which it was read, so that upstream is asked
+     * again. A record or item that still does not fit comes back with its reason.
+     */
+    async replay(filter: QuarantineFilter) {
       const replayed: ReplayedCounts = { pushed: 0, stored: 0, reread: 0 }
       const examiner = await options.openExaminer()
       for await (const chosen of takeChosen(pool, filter)) {
@@ -119,7 +110,8 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
       }
       return replayed
     },
-    async discard(filter) {
+    /** Forgets records and items, and returns how many. An item is not pushed; a record that upstream sends again comes back. */
+    async discard(filter: QuarantineFilter) {
       let discarded = 0
       for await (const chosen of takeChosen(pool, filter)) discarded += await deleteRows(pool, chosen)
       return discarded

@@ -5,11 +5,7 @@ import { binaryColumn } from '../postgres/binary-format.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** Adds up what committed readings show of upstream's lateness, and writes it down every few seconds. */
-export type LatenessMeter = {
-  add(counts: ReadonlyMap<PulledStream, LatenessCounts>): void
-  /** Writes the counts that were added since the last time. */
-  close(): Promise<void>
-}
+export type LatenessMeter = ReturnType<typeof openLatenessMeter>
 
 type MeterOptions = { readonly pool: Pool; readonly account: string }
 
@@ -19,12 +15,12 @@ const FLUSH_MS = 5 * SECOND
  * Counts are kept in memory for seconds, and not written in the commits of the readings: every commit would wait there for
  * the same few rows. A process that is killed loses the counts of these seconds; silent differences are not among them.
  */
-export function openLatenessMeter(options: MeterOptions): LatenessMeter {
+export function openLatenessMeter(options: MeterOptions) {
   let totals = new Map<PulledStream, LatenessCounts>()
   let timer: NodeJS.Timeout | undefined
   let flushing = Promise.resolve()
 
-  const add: LatenessMeter['add'] = (counts) => {
+  const add = (counts: ReadonlyMap<PulledStream, LatenessCounts>) => {
     for (const [stream, more] of counts) addTo(totals, stream, more)
     if (totals.size > 0) timer ??= setTimeout(flushLater, FLUSH_MS).unref()
   }
@@ -44,6 +40,7 @@ export function openLatenessMeter(options: MeterOptions): LatenessMeter {
   }
   return {
     add,
+    /** Writes the counts that were added since the last time. */
     async close() {
       clearTimeout(timer)
       await flushing

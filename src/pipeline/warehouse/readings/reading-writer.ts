@@ -16,12 +16,7 @@ import { mayBeUnstorable, separateStorable } from './storable-rows.ts'
 import { type RowCounts, type StoreResult, storeGroup } from './store-group.ts'
 import type { DriftWatch } from './stored-drift.ts'
 
-export type ReadingWriter = {
-  /** Resolves when the reading's rows and its ledger row are committed, both in one transaction. */
-  store(reading: Reading): Promise<StoreResult>
-  /** Waits until every reading that was handed in is stored or rejected. */
-  close(): Promise<void>
-}
+export type ReadingWriter = ReturnType<typeof openReadingWriter>
 
 type WriterOptions = {
   pool: Pool
@@ -41,7 +36,7 @@ type WriterOptions = {
  * Group commit: the readings of many concurrent jobs go to Postgres in one transaction, and each job waits for its own.
  * A group that the database refuses is halved until the refused reading is alone; the other readings lose nothing.
  */
-export function openReadingWriter(given: WriterOptions): ReadingWriter {
+export function openReadingWriter(given: WriterOptions) {
   const options = { ...given, meter: openLatenessMeter(given), countCommit: createCommitMetrics() }
   const queue = new ReadingQueue(options.pool.division)
   let underWay = 0
@@ -77,7 +72,9 @@ export function openReadingWriter(given: WriterOptions): ReadingWriter {
   }
 
   return {
+    /** Resolves when the reading's rows and its ledger row are committed, both in one transaction. */
     store: storeReading,
+    /** Waits until every reading that was handed in is stored or rejected. */
     async close() {
       if (!isIdle()) {
         await new Promise<void>((resolve) => {

@@ -16,23 +16,6 @@ type ListedProfile = {
 
 type ListedProfileStream = { stream: string; covered: string; checkpoint: Date | null; readAt: Date | null }
 
-type ProfileReport = {
-  /** In the order in which they were added, after `afterId`, each with its id in the warehouse. */
-  list(
-    filter: { state?: string | undefined },
-    page: { afterId: string; limit: number },
-  ): Promise<(ListedProfile & OwnId)[]>
-  show(externalId: string): Promise<(ListedProfile & OwnId & { streams: ListedProfileStream[] }) | undefined>
-  /** The devices that upstream lists, the newest first. */
-  listDevices(profileId: string): Promise<ListedDevice[]>
-  /** The ids in the warehouse by the names upstream. Unknown names are missing. */
-  idsOf(externalIds: readonly string[]): Promise<Map<string, string>>
-  /** The same, without the people who were never registered upstream. */
-  registeredIdsOf(externalIds: readonly string[]): Promise<Map<string, string>>
-  /** Every table with a column for profiles, and the count of rows of this profile: 0 everywhere after an erasure. */
-  countRows(profileId: string): Promise<Array<{ table: string; rows: number }>>
-}
-
 type ListedDevice = {
   type: string | null
   model: string | null
@@ -51,13 +34,18 @@ const profileColumns = `p.id as "profileId", p.external_id as "externalId", p.st
   (select count(*) from vitalsync.quarantine x where x.profile_id = p.id)::int as quarantined,
   (select coalesce(sum(x.waiting), 0) from vitalsync.parcels x where x.profile_id = p.id)::int as waiting`
 
-export function createProfileReport({ pool }: { pool: Pool }): ProfileReport {
+export function createProfileReport({ pool }: { pool: Pool }) {
   return {
-    list: ({ state }, page) => listProfiles(pool, state, page),
-    show: (externalId) => showProfile(pool, externalId),
-    idsOf: (externalIds) => idsOf(pool, externalIds),
-    registeredIdsOf: (externalIds) => registeredIdsOf(pool, externalIds),
-    async listDevices(profileId) {
+    /** In the order in which they were added, after `afterId`, each with its id in the warehouse. */
+    list: ({ state }: { state?: string | undefined }, page: { afterId: string; limit: number }) =>
+      listProfiles(pool, state, page),
+    show: (externalId: string) => showProfile(pool, externalId),
+    /** The ids in the warehouse by the names upstream. Unknown names are missing. */
+    idsOf: (externalIds: readonly string[]) => idsOf(pool, externalIds),
+    /** The same, without the people who were never registered upstream. */
+    registeredIdsOf: (externalIds: readonly string[]) => registeredIdsOf(pool, externalIds),
+    /** The devices that upstream lists, the newest first. */
+    async listDevices(profileId: string) {
       const { rows } = await pool.query<ListedDevice>(
         `select device_type as type, device_model as model, system, system_version as "systemVersion",
            time_zone as "timeZone", read_at as "readAt"
@@ -66,7 +54,8 @@ export function createProfileReport({ pool }: { pool: Pool }): ProfileReport {
       )
       return rows
     },
-    countRows: (profileId) => countRows(pool, profileId),
+    /** Every table with a column for profiles, and the count of rows of this profile: 0 everywhere after an erasure. */
+    countRows: (profileId: string) => countRows(pool, profileId),
   }
 }
 

@@ -33,23 +33,14 @@ type VerifiedCounts = {
 }
 
 /** Counts over the whole warehouse. Reads only. */
-type Reports = {
-  countProfiles(): Promise<ProfileCounts>
-  /** One report for each of the streams with these names that has profiles. */
-  streamReports(names: readonly string[]): Promise<StreamReport[]>
-  countFailures(): Promise<ReasonCount[]>
-  countWaiting(): Promise<WaitingCount[]>
-  countQuarantined(): Promise<QuarantineCount[]>
-  countVerified(): Promise<VerifiedCounts>
-}
-
-export function createReports({ pool }: { pool: Pool }): Reports {
+export function createReports({ pool }: { pool: Pool }) {
   return {
     async countProfiles() {
       const { rows } = await pool.query<ProfileCounts>(profilesQuery)
       return rows[0] ?? { new: 0, active: 0, gone: 0, due: 0 }
     },
-    streamReports: async (names) => (await pool.query<StreamReport>(streamsQuery, [names])).rows,
+    /** One report for each of the streams with these names that has profiles. */
+    streamReports: async (names: readonly string[]) => (await pool.query<StreamReport>(streamsQuery, [names])).rows,
     countFailures: async () => (await pool.query<ReasonCount>(failuresQuery)).rows,
     countWaiting: async () => (await pool.query<WaitingCount>(waitingQuery)).rows,
     countQuarantined: async () => (await pool.query<QuarantineCount>(quarantineQuery)).rows,

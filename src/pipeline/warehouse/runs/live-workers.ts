@@ -8,28 +8,23 @@ export const WORKER_SILENT_MS = 15 * SECOND
 export const WORKER_HEARTBEAT_MS = 5 * SECOND
 
 /** The workers that show life, by the database's clock. */
-export type LiveWorkers = {
-  heartbeat(workerId: string, queueId: string, troubles: readonly LaneTrouble[]): Promise<void>
-  remove(workerId: string): Promise<void>
-  /** How many workers of this queue that read the jobs of this version showed life within WORKER_SILENT_MS. */
-  count(queueId: string): Promise<number>
-  /** The troubles that keep the workers of a queue, or of any, from their work, the longest first. */
-  listTroubles(queueId?: string): Promise<LaneTrouble[]>
-}
+export type LiveWorkers = ReturnType<typeof createLiveWorkers>
 
-export function createLiveWorkers({ pool }: { pool: Pool }): LiveWorkers {
+export function createLiveWorkers({ pool }: { pool: Pool }) {
   return {
-    async heartbeat(workerId, queueId, troubles) {
+    async heartbeat(workerId: string, queueId: string, troubles: readonly LaneTrouble[]) {
       await pool.query(heartbeatStatement, [workerId, queueId, JSON.stringify(troubles)])
     },
-    async remove(workerId) {
+    async remove(workerId: string) {
       await pool.query('delete from vitalsync.workers where id = $1', [workerId])
     },
-    async count(queueId) {
+    /** How many workers of this queue that read the jobs of this version showed life within WORKER_SILENT_MS. */
+    async count(queueId: string) {
       const { rows } = await pool.query<{ n: number }>(countQuery, [queueId, WORKER_SILENT_MS])
       return rows[0]?.n ?? 0
     },
-    async listTroubles(queueId) {
+    /** The troubles that keep the workers of a queue, or of any, from their work, the longest first. */
+    async listTroubles(queueId?: string) {
       const { rows } = await pool.query<{ trouble: LaneTrouble }>(troublesQuery, [queueId ?? null, WORKER_SILENT_MS])
       return rows.map(({ trouble }) => trouble)
     },

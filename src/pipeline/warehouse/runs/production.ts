@@ -1,7 +1,7 @@
 import { SECOND } from '../../../base/time/units.ts'
 import { JOB_FORM, type OrderKey, paramsText } from '../../transfer/order.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { endWhenAllEnded, listOpenOrders, type OrderPage } from './open-orders.ts'
+import { endWhenAllEnded, listOpenOrders } from './open-orders.ts'
 
 /** How long a producer keeps a run after its last renewal; then another process may take it. */
 const PRODUCING_LEASE_MS = 30 * SECOND
@@ -17,29 +17,22 @@ export type Production = {
   readonly enqueuedTo: string
 }
 
-export type Productions = {
-  /** Leases the enqueuing of a run to this process; undefined while another has it, when the run is enqueued in full, and when it is of a newer version. */
-  takeProduction(runId: string): Promise<Production | undefined>
-  /** Call it each `PRODUCING_LEASE_RENEWED_MS` while the run is held. */
-  renewProduction(production: Production): Promise<void>
-  releaseProduction(production: Production, enqueuedTo: string): Promise<void>
-  /** Records a page of orders, before it is enqueued. False: the run is no longer this process's. */
-  recordOrders(production: Production, page: OrdersToRecord): Promise<boolean>
-  /** All orders of the run are recorded and enqueued. False: the run is no longer this process's. */
-  endProduction(production: Production): Promise<boolean>
-  /** The next open orders that a former producer may not have enqueued. */
-  listUncertainOrders(production: Production, afterId: string, limit: number): Promise<OrderPage>
-}
+export type Productions = ReturnType<typeof createProductions>
 
 type OrdersToRecord = { readonly orders: readonly OrderKey[]; readonly afterId: string }
 
-export const createProductions = (pool: Pool): Productions => ({
-  takeProduction: (runId) => takeProduction(pool, runId),
-  renewProduction: (production) => renewProduction(pool, production),
-  releaseProduction: (production, enqueuedTo) => releaseProduction(pool, production, enqueuedTo),
-  recordOrders: (production, page) => recordOrders(pool, production, page),
-  endProduction: (production) => endProduction(pool, production),
-  listUncertainOrders: ({ runId, afterId: upTo }, afterId, limit) =>
+export const createProductions = (pool: Pool) => ({
+  /** Leases the enqueuing of a run to this process; undefined while another has it, when the run is enqueued in full, and when it is of a newer version. */
+  takeProduction: (runId: string) => takeProduction(pool, runId),
+  /** Call it each `PRODUCING_LEASE_RENEWED_MS` while the run is held. */
+  renewProduction: (production: Production) => renewProduction(pool, production),
+  releaseProduction: (production: Production, enqueuedTo: string) => releaseProduction(pool, production, enqueuedTo),
+  /** Records a page of orders, before it is enqueued. False: the run is no longer this process's. */
+  recordOrders: (production: Production, page: OrdersToRecord) => recordOrders(pool, production, page),
+  /** All orders of the run are recorded and enqueued. False: the run is no longer this process's. */
+  endProduction: (production: Production) => endProduction(pool, production),
+  /** The next open orders that a former producer may not have enqueued. */
+  listUncertainOrders: ({ runId, afterId: upTo }: Production, afterId: string, limit: number) =>
     listOpenOrders(pool, runId, { afterId, limit, upTo }),
 })
 

@@ -47,19 +47,6 @@ export const causeSql = (row: string) =>
 /** A back-fill of some profiles that repeats what failed; `failures` says how many failures it is for. */
 export type RepeatableBackfill = { params: JobParams; profileIds: string[]; failures: number }
 
-type Failures = {
-  /** Newest first. */
-  list(filter: FailureFilter, limit: number): Promise<RecordedFailure[]>
-  /** A page of the list. `nextBefore` continues it; null: it was the last. */
-  listPage(filter: PageFilter, limit: number): Promise<{ failures: RecordedFailure[]; nextBefore: string | null }>
-  /** Failures that no sweep repeats: failed back-fills, and windows from before the history that a profile wants. */
-  listBackfills(filter: FailureFilter): Promise<RepeatableBackfill[]>
-  /** Makes refused windows due now, and the profiles that a sweep can help. Returns how many failures the sweep repeats. */
-  retry(filter: FailureFilter): Promise<number>
-  /** Deletes failed jobs. Keeps refused windows, and never reads them again. Returns how many failures were chosen. */
-  discard(filter: FailureFilter): Promise<number>
-}
-
 /** Failed jobs that a sweep repeats. Others are repeated when an operator retries them. */
 const jobsOfSweep = "('sync-profile', 'register-profile')"
 
@@ -229,10 +216,13 @@ async function listFailures(
   return rows.map((row) => ({ key: row.key, failure: failureOf(row) }))
 }
 
-export function createFailures({ pool }: { pool: Pool }): Failures {
+export function createFailures({ pool }: { pool: Pool }) {
   return {
-    list: async (filter, limit) => (await listFailures(pool, filter, limit)).map(({ failure }) => failure),
-    async listPage(filter, limit) {
+    /** Newest first. */
+    list: async (filter: FailureFilter, limit: number) =>
+      (await listFailures(pool, filter, limit)).map(({ failure }) => failure),
+    /** A page of the list. `nextBefore` continues it; null: it was the last. */
+    async listPage(filter: PageFilter, limit: number) {
       const found = await listFailures(pool, filter, limit + 1)
       const shown = found.slice(0, limit)
       return {
@@ -240,8 +230,11 @@ export function createFailures({ pool }: { pool: Pool }): Failures {
         nextBefore: found.length > limit ? (shown.at(-1)?.key ?? null) : null,
       }
     },
-    listBackfills: (filter) => listBackfills(pool, filter),
-    retry: (filter) => retryFailures(pool, filter),
-    discard: (filter) => discardFailures(pool, filter),
+    /** Failures that no sweep repeats: failed back-fills, and windows from before the history that a profile wants. */
+    listBackfills: (filter: FailureFilter) => listBackfills(pool, filter),
+    /** Makes refused windows due now, and the profiles that a sweep can help. Returns how many failures the sweep repeats. */
+    retry: (filter: FailureFilter) => retryFailures(pool, filter),
+    /** Deletes failed jobs. Keeps refused windows, and never reads them again. Returns how many failures were chosen. */
+    discard: (filter: FailureFilter) => discardFailures(pool, filter),
   }
 }

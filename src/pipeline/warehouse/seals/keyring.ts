@@ -7,13 +7,7 @@ import type { TokenName } from '../../fleet/tokens.ts'
  * Keys that seal the secrets in the database. The first one seals and each of them opens, so that keys can be
  * changed while everything runs. `place` is where the bytes belong: in no other place do they open.
  */
-export type Keyring = {
-  seal(plain: string, place: string): Buffer
-  /** Undefined when no key opens the bytes in this place. */
-  open(sealed: Buffer, place: string): string | undefined
-  /** Whether the first key sealed it. */
-  isCurrent(sealed: Buffer): boolean
-}
+export type Keyring = ReturnType<typeof createKeyring>
 
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
@@ -23,12 +17,12 @@ const KEY_ID_BYTES = 8
 const VERSION = 1
 
 /** Seals by AES-256-GCM. The id of a key is the beginning of a hash of it, which reveals nothing about it. */
-export function createKeyring(keys: readonly Buffer[]): Keyring {
+export function createKeyring(keys: readonly Buffer[]) {
   const ids = keys.map(idOf)
   const [current] = keys
   const currentId = ids[0]
   return {
-    seal: (plain, place) => {
+    seal: (plain: string, place: string) => {
       if (!current || !currentId) throw noKey()
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', current, nonce, { authTagLength: TAG_BYTES })
@@ -36,13 +30,16 @@ export function createKeyring(keys: readonly Buffer[]): Keyring {
       const ciphertext = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       return Buffer.concat([Buffer.of(VERSION), currentId, nonce, cipher.getAuthTag(), ciphertext])
     },
-    open: (sealed, place) => {
+    /** Undefined when no key opens the bytes in this place. */
+    open: (sealed: Buffer, place: string) => {
       if (sealed[0] !== VERSION) return undefined
       const id = keyIdIn(sealed)
       const key = keys[ids.findIndex((known) => known.equals(id))]
       return key && tryOpen(key, sealed.subarray(1 + KEY_ID_BYTES), place)
     },
-    isCurrent: (sealed) => sealed[0] === VERSION && currentId !== undefined && keyIdIn(sealed).equals(currentId),
+    /** Whether the first key sealed it. */
+    isCurrent: (sealed: Buffer) =>
+      sealed[0] === VERSION && currentId !== undefined && keyIdIn(sealed).equals(currentId),
   }
 }
 

@@ -37,18 +37,12 @@ type SealedToken = {
 }
 
 /** Rows of tokens. Calls at the same time share a statement, and so few connections. */
-export type TokenRows = {
-  read(name: TokenName): Promise<TokenRow | undefined>
-  /** The row as it is leased now; undefined where it could not be leased; `erased` where there can be no row. */
-  lease(ask: LeaseAsk): Promise<TokenRow | 'erased' | undefined>
-  /** False: the lease was lost. */
-  save(token: SealedToken): Promise<boolean>
-}
+export type TokenRows = ReturnType<typeof openTokenRows>
 
 const TOKENS_PER_STATEMENT = 100
 
 /** Rows are locked in one order, so that processes never wait for one another in a circle. */
-export function openTokenRows(pool: Pool): TokenRows {
+export function openTokenRows(pool: Pool) {
   const batched = <In, Out>(
     nameOf: (item: In) => TokenName,
     run: (items: readonly In[]) => Promise<readonly Out[]>,
@@ -71,10 +65,12 @@ export function openTokenRows(pool: Pool): TokenRows {
       (name: TokenName) => name,
       (names) => readRows(pool, names),
     ),
+    /** The row as it is leased now; undefined where it could not be leased; `erased` where there can be no row. */
     lease: batched(
       ({ name }: LeaseAsk) => name,
       (asks) => leaseRows(pool, asks),
     ),
+    /** False: the lease was lost. */
     save: batched(
       ({ name }: SealedToken) => name,
       (tokens) => saveRows(pool, tokens),

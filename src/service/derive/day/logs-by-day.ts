@@ -11,21 +11,10 @@ import type { DataLog, Lineage } from './parsed-log.ts'
 export const neighbourDays = 2
 
 /** Logs by the local day on which they start, and by their kind. */
-export type LogsByDay = {
-  /** The local days on which a log starts, ascending. */
-  readonly days: readonly number[]
-  /** Logs of one kind that start on the day or within `neighbourDays` of it, in no order to rely on. */
-  around(day: number, dataType: string): DataLog[]
-  /** Logs of one kind that start on the day. */
-  on(day: number, dataType: string): readonly DataLog[]
-  /** The kinds of logs around a day whose name starts with the prefix, sorted. */
-  dataTypesAround(day: number, prefix: string): string[]
-  /** Every log that starts on the day. */
-  allOn(day: number): readonly DataLog[]
-}
+export type LogsByDay = ReturnType<typeof createLogsByDay>
 
 /** Keeps one log for each id (the newest by `modifiedDateTime`), drops exact copies, logs longer than a day, and values beyond the bounds of their data type. */
-export function createLogsByDay(logs: readonly DataLog[], lineage?: Lineage): LogsByDay {
+export function createLogsByDay(logs: readonly DataLog[], lineage?: Lineage) {
   const days = Map.groupBy(newestById(logs, lineage), (log) => dayNumberAt(log.startMs, log.startOffset))
   const kinds = new Map(
     [...days].map(([day, dayLogs]) => [day, Map.groupBy(withoutCopies(dayLogs, lineage), (log) => log.dataType)]),
@@ -34,12 +23,17 @@ export function createLogsByDay(logs: readonly DataLog[], lineage?: Lineage): Lo
     Array.from({ length: 2 * neighbourDays + 1 }, (_, index) => kinds.get(day + index - neighbourDays))
   const dataTypesAround = (day: number) => new Set(around(day).flatMap((byKind) => [...(byKind?.keys() ?? [])]))
   return {
+    /** The local days on which a log starts, ascending. */
     days: [...days.keys()].sort((a, b) => a - b),
-    around: (day, dataType) => around(day).flatMap((byKind) => byKind?.get(dataType) ?? []),
-    on: (day, dataType) => kinds.get(day)?.get(dataType) ?? [],
-    dataTypesAround: (day, prefix) =>
+    /** Logs of one kind that start on the day or within `neighbourDays` of it, in no order to rely on. */
+    around: (day: number, dataType: string) => around(day).flatMap((byKind) => byKind?.get(dataType) ?? []),
+    /** Logs of one kind that start on the day. */
+    on: (day: number, dataType: string) => kinds.get(day)?.get(dataType) ?? [],
+    /** The kinds of logs around a day whose name starts with the prefix, sorted. */
+    dataTypesAround: (day: number, prefix: string) =>
       [...dataTypesAround(day)].filter((kind) => kind.startsWith(prefix)).sort(compareText),
-    allOn: (day) => [...(kinds.get(day)?.values() ?? [])].flat(),
+    /** Every log that starts on the day. */
+    allOn: (day: number) => [...(kinds.get(day)?.values() ?? [])].flat(),
   }
 }
 

@@ -6,14 +6,7 @@ import { lookBacks } from '../model/model.ts'
 import { median, medianDeviation } from '../model/statistics.ts'
 
 /** The facts of many days, for the rules that look across days. */
-export type DaySeries = {
-  readonly demographics: Demographics
-  at(day: number): DayFacts | undefined
-  /** Days with facts from `from` to `to`, both included, ascending. */
-  between(from: number, to: number): readonly DayFacts[]
-  /** Whether the local day was over at the instant of derivation. */
-  isOver(facts: DayFacts): boolean
-}
+export type DaySeries = ReturnType<typeof createDaySeries>
 
 /** Whether a local day is over, by the offset in which it ends. */
 export function isDayOver({ day, offset }: { day: number; offset: number }, asOfMs: number): boolean {
@@ -27,16 +20,18 @@ export function isDayOver({ day, offset }: { day: number; offset: number }, asOf
 export function createDaySeries(
   all: readonly DayFacts[],
   { demographics, asOfMs }: { demographics: Demographics; asOfMs: number },
-): DaySeries {
+) {
   const isOver = (facts: DayFacts) => isDayOver(facts, asOfMs)
   const days = all.map((facts) => (isOver(facts) ? facts : { ...facts, movement: null, exercise: [] }))
   const byDay = new Map(days.map((facts) => [facts.day, facts]))
   const indexOf = (day: number) => lowerBound(days.length, (index) => (days[index]?.day ?? 0) < day)
   return {
     demographics,
+    /** Whether the local day was over at the instant of derivation. */
     isOver,
-    at: (day) => byDay.get(day),
-    between: (from, to) => days.slice(indexOf(from), indexOf(to + 1)),
+    at: (day: number) => byDay.get(day),
+    /** Days with facts from `from` to `to`, both included, ascending. */
+    between: (from: number, to: number) => days.slice(indexOf(from), indexOf(to + 1)),
   }
 }
 

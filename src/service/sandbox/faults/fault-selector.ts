@@ -13,22 +13,7 @@ type FaultTarget = { operation: OperationName | typeof EXPLAIN; profile: string 
  * requests of the same profile to the same operation. A run that repeats its requests therefore meets the same faults,
  * in whatever order the requests of different profiles arrive.
  */
-export type FaultSelector = {
-  /** The rules that strike this request, at most one of each fault. Rules of single records and of the frame are not among them. */
-  selectRules(target: FaultTarget): FaultRule[]
-  /** The rules that strike the frame of this answer, at most one of each fault. */
-  frameRules(target: FaultTarget): FaultRule[]
-  /** The rules that may strike single records of this operation and profile. */
-  recordRules(target: FaultTarget): FaultRule[]
-  /** Whether a rule strikes this record: the same answer at every call. */
-  hitsRecord(rule: FaultRule, recordId: string): boolean
-  /** Counts one application of a rule to a record. */
-  countHit(rule: FaultRule): void
-  set(rules: readonly FaultRule[]): void
-  add(rule: FaultRule): void
-  remove(name: FaultName): void
-  list(): Array<FaultRule & { met: number }>
-}
+export type FaultSelector = ReturnType<typeof createFaultSelector>
 
 /** `met` counts how often the rule struck; `requests` counts the requests by operation and profile. */
 type ActiveRule = { rule: FaultRule; met: number; requests: Map<string, number> }
@@ -46,7 +31,7 @@ const isOfFrame = ({ rule }: ActiveRule) => faultCatalogue[rule.name].when === '
 
 const isByRecord = ({ rule }: ActiveRule) => singleRecordFaults.includes(rule.name)
 
-export function createFaultSelector(options: { seed: string; rules: readonly FaultRule[] }): FaultSelector {
+export function createFaultSelector(options: { seed: string; rules: readonly FaultRule[] }) {
   const { seed } = options
   let active = options.rules.map(activated)
 
@@ -71,24 +56,30 @@ export function createFaultSelector(options: { seed: string; rules: readonly Fau
   }
 
   return {
-    selectRules: (target) => select(target, (candidate) => !isByRecord(candidate) && !isOfFrame(candidate)),
-    frameRules: (target) => select(target, isOfFrame),
-    recordRules: (target) =>
+    /** The rules that strike this request, at most one of each fault. Rules of single records and of the frame are not among them. */
+    selectRules: (target: FaultTarget) =>
+      select(target, (candidate) => !isByRecord(candidate) && !isOfFrame(candidate)),
+    /** The rules that strike the frame of this answer, at most one of each fault. */
+    frameRules: (target: FaultTarget) => select(target, isOfFrame),
+    /** The rules that may strike single records of this operation and profile. */
+    recordRules: (target: FaultTarget) =>
       active
         .filter((candidate) => isByRecord(candidate) && !isOver(candidate) && appliesTo(candidate, target))
         .map(({ rule }) => rule),
-    hitsRecord: (rule, recordId) => hashFraction(`${seed}/${rule.name}/${recordId}`) < rule.rate,
-    countHit: (rule) => {
+    /** Whether a rule strikes this record: the same answer at every call. */
+    hitsRecord: (rule: FaultRule, recordId: string) => hashFraction(`${seed}/${rule.name}/${recordId}`) < rule.rate,
+    /** Counts one application of a rule to a record. */
+    countHit: (rule: FaultRule) => {
       const found = active.find((candidate) => candidate.rule === rule)
       if (found) found.met += 1
     },
-    set: (rules) => {
+    set: (rules: readonly FaultRule[]) => {
       active = rules.map(activated)
     },
-    add: (rule) => {
+    add: (rule: FaultRule) => {
       active = [...active, activated(rule)]
     },
-    remove: (name) => {
+    remove: (name: FaultName) => {
       active = active.filter(({ rule }) => rule.name !== name)
     },
     list: () => active.map(({ rule, met }) => ({ ...rule, met })),

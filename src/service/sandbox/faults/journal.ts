@@ -16,14 +16,7 @@ type JournalEntry = {
   durationMs: number
 }
 
-export type Journal = {
-  add(entry: JournalEntry): void
-  /** Counts of requests so far: in total, and by operation and outcome. */
-  read(): JournalCounts
-  /** The newest entries, oldest first. */
-  last(count: number): JournalEntry[]
-  clear(): void
-}
+export type Journal = ReturnType<typeof createJournal>
 
 type JournalCounts = {
   requests: number
@@ -37,11 +30,11 @@ const journalEntriesMax = 10_000
 const tokenOperations: readonly OperationName[] = ['accountToken', 'profileToken', 'refreshToken']
 
 /** Counts all requests and keeps the entries of the last ten thousand. */
-export function createJournal(): Journal {
+export function createJournal() {
   let entries: JournalEntry[] = []
   let counts: JournalCounts = { requests: 0, tokenCalls: 0, operations: {} }
   return {
-    add(entry) {
+    add(entry: JournalEntry) {
       entries.push(entry)
       if (entries.length >= journalEntriesMax * 2) entries = entries.slice(-journalEntriesMax)
       counts.requests += 1
@@ -50,8 +43,10 @@ export function createJournal(): Journal {
       byOutcome[entry.outcome] = (byOutcome[entry.outcome] ?? 0) + 1
       counts.operations[entry.operation] = byOutcome
     },
+    /** Counts of requests so far: in total, and by operation and outcome. */
     read: () => structuredClone(counts),
-    last: (count) => (count > 0 ? entries.slice(-Math.min(count, journalEntriesMax)) : []),
+    /** The newest entries, oldest first. */
+    last: (count: number) => (count > 0 ? entries.slice(-Math.min(count, journalEntriesMax)) : []),
     clear() {
       entries = []
       counts = { requests: 0, tokenCalls: 0, operations: {} }

@@ -56,14 +56,10 @@ type SampleReading = {
   more?: Partial<Pick<SampleLog, 'parentId' | 'recordingMethod'>>
 }
 
-export type SampleLogCollector = {
-  /** Adds a log of the reading when the reading ends within the span; returns its id in any case. */
-  add(device: SampleDevice, reading: SampleReading): string
-  logs: SampleLog[]
-}
+export type SampleLogCollector = ReturnType<typeof createSampleLogCollector>
 
 /** Collects the readings that end after the start of the span, and up to and including its end. */
-export function createSampleLogCollector(person: SamplePerson, timeline: Timeline, span: Span): SampleLogCollector {
+export function createSampleLogCollector(person: SamplePerson, timeline: Timeline, span: Span) {
   const logs: SampleLog[] = []
   const deviceIds = new Map<string, string>()
   const deviceIdOf = (type: string) => {
@@ -78,7 +74,8 @@ export function createSampleLogCollector(person: SamplePerson, timeline: Timelin
   }
   return {
     logs,
-    add(device, { measure, startMs, endMs, value, more }) {
+    /** Adds a log of the reading when the reading ends within the span; returns its id in any case. */
+    add(device: SampleDevice, { measure, startMs, endMs, value, more }: SampleReading) {
       const id = sampleIdOf(person, `${device.deviceType}/${measure}/${startMs}`)
       if (endMs <= span.startMs || endMs > span.endMs) return id
       const [logType, unit, digits] = sampleMeasures[measure]

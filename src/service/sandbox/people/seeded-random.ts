@@ -2,17 +2,7 @@
  * A seeded pseudo-random generator (sfc32): the same seed gives the same numbers on every machine and in every run. It is
  * small and fast, and for sample data only: no secret may be drawn from it.
  */
-export type SeededRandom = {
-  /** A number in [0, 1). */
-  next(): number
-  between(low: number, high: number): number
-  /** A whole number, both ends included. */
-  integer(low: number, high: number): number
-  /** Normally distributed, never further than three standard deviations from the mean. */
-  normal(mean: number, deviation: number): number
-  chance(probability: number): boolean
-  pick<T>(items: readonly [T, ...T[]]): T
-}
+export type SeededRandom = ReturnType<typeof createSeededRandom>
 
 /** A hash of 128 bits (cyrb128, public domain). */
 function digest(text: string): readonly [number, number, number, number] {
@@ -53,7 +43,7 @@ export function hashUuid(text: string): string {
 }
 
 /** A generator whose seed is the given parts together (sfc32, public domain). */
-export function createSeededRandom(...seedParts: ReadonlyArray<string | number>): SeededRandom {
+export function createSeededRandom(...seedParts: ReadonlyArray<string | number>) {
   let [a, b, c, d] = digest(seedParts.join('\u0000'))
   const next = () => {
     const sum = (a + b + d) | 0
@@ -65,14 +55,17 @@ export function createSeededRandom(...seedParts: ReadonlyArray<string | number>)
   }
   const between = (low: number, high: number) => low + (high - low) * next()
   return {
+    /** A number in [0, 1). */
     next,
     between,
-    integer: (low, high) => Math.floor(between(low, high + 1)),
-    normal: (mean, deviation) => {
+    /** A whole number, both ends included. */
+    integer: (low: number, high: number) => Math.floor(between(low, high + 1)),
+    /** Normally distributed, never further than three standard deviations from the mean. */
+    normal: (mean: number, deviation: number) => {
       const standard = Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next()) // Box and Muller (1958)
       return mean + deviation * Math.max(-3, Math.min(3, standard))
     },
-    chance: (probability) => next() < probability,
-    pick: (items) => items[Math.floor(next() * items.length)] ?? items[0],
+    chance: (probability: number) => next() < probability,
+    pick: <T>(items: readonly [T, ...T[]]) => items[Math.floor(next() * items.length)] ?? items[0],
   }
 }

@@ -8,16 +8,7 @@ import type { Queryable } from '../service-pool.ts'
 import { findTokenOwner, type TokenOwner } from './issued-tokens.ts'
 import { hashSecret } from './secrets.ts'
 
-export type TokenCache = {
-  /**
-   * The owner of a token, expired tokens included. A revoked token is unknown from the moment of its revocation. `beforeLookup`
-   * is called where the token is not cached, and may throw.
-   */
-  find(secret: string, beforeLookup?: () => void): Promise<TokenOwner | undefined>
-  /** Call this after every revocation by this process; the database notifies the other processes. */
-  clear(): void
-  close(): Promise<void>
-}
+export type TokenCache = Awaited<ReturnType<typeof openTokenCache>>
 
 type TokenCacheOptions = RevocationListenerOptions & {
   pool: Queryable
@@ -36,7 +27,7 @@ const cachedDefaultMs = 30 * SECOND
  * heartbeat does not come back, the cache is cleared, and each request asks the database until the connection is back. A
  * lookup that began before a revocation is not cached after it.
  */
-export async function openTokenCache(options: TokenCacheOptions): Promise<TokenCache> {
+export async function openTokenCache(options: TokenCacheOptions) {
   const cached = new LRUCache<string, TokenOwner>({
     max: cachedTokensMax,
     ttl: options.cachedMs ?? cachedDefaultMs,
@@ -59,13 +50,16 @@ export async function openTokenCache(options: TokenCacheOptions): Promise<TokenC
     return found
   }
 
-  return { find, clear, close: listener.close }
-}
-
-type RevocationListener = {
-  /** Whether revocations by other processes are received now: the last heartbeat came back over this line. */
-  isListening(): boolean
-  close(): Promise<void>
+  return {
+    /**
+     * The owner of a token, expired tokens included. A revoked token is unknown from the moment of its revocation. `beforeLookup`
+     * is called where the token is not cached, and may throw.
+     */
+    find,
+    /** Call this after every revocation by this process; the database notifies the other processes. */
+    clear,
+    close: listener.close,
+  }
 }
 
 type RevocationListenerOptions = {
@@ -88,7 +82,7 @@ const heartbeatDefaultMs = 5 * SECOND
 async function openRevocationListener(
   { databaseUrl, log, heartbeatMs = heartbeatDefaultMs }: RevocationListenerOptions,
   onChange: () => void,
-): Promise<RevocationListener> {
+) {
   let closed = false
   let timer: NodeJS.Timeout | undefined
   let line: Line | undefined
@@ -107,6 +101,7 @@ async function openRevocationListener(
 
   await connect()
   return {
+    /** Whether revocations by other processes are received now: the last heartbeat came back over this line. */
     isListening: () => line?.isAlive() ?? false,
     close: async () => {
       closed = true
