@@ -17,6 +17,9 @@ export type CliProcess = {
   exit(code: number): void
 }
 
+/** The options of a command as commander gives them: those that its work takes, and `--json`. */
+export type Given<Run extends (context: never, options: never) => unknown> = Parameters<Run>[1] & { json: boolean }
+
 /**
  * The words of options are written here again, and held against what they name by their type alone: help and completion load neither the
  * streams, with the schemas of their answers, nor the code of formats.

@@ -5,14 +5,13 @@ import {
   type CliProcess,
   choiceOption,
   collectValues,
+  type Given,
   jsonOption,
   parseParts,
   parsePort,
   parseWhole,
   type Verb,
 } from './options.ts'
-
-type UpCliOptions = { once: boolean; profiles?: number; days?: number; json: boolean }
 
 export function declareUp(program: Verb, cli: CliProcess): void {
   program
@@ -31,7 +30,7 @@ export function declareUp(program: Verb, cli: CliProcess): void {
     )
     .addOption(jsonOption('print what was loaded as JSON'))
     .examples('vitalsync up', 'vitalsync up --once --profiles 100', 'vitalsync up --profiles 2 --days 7')
-    .action(async ({ json, ...options }: UpCliOptions) => {
+    .action(async ({ json, ...options }: Given<typeof import('../commands/up.ts').runUp>) => {
       const context = cli.context({ json })
       // Before the whole product is loaded, which takes half a second.
       context.terminal.say(`vitalsync: starting in ${context.config.dataFolder}`)
@@ -58,8 +57,6 @@ function declareDashboardPassword(dashboard: Verb, cli: CliProcess): void {
     })
 }
 
-type DashboardCliOptions = { port?: number; host?: string; drawPassword: boolean; json: boolean }
-
 export function declareDashboard(program: Verb, cli: CliProcess): void {
   const dashboard = program
     .command('dashboard')
@@ -73,7 +70,7 @@ export function declareDashboard(program: Verb, cli: CliProcess): void {
     )
     .addOption(jsonOption('print one line of JSON when ready'))
     .examples('vitalsync dashboard', 'vitalsync dashboard --port 9000')
-    .action(async ({ json, ...options }: DashboardCliOptions) => {
+    .action(async ({ json, ...options }: Given<typeof import('../commands/dashboard.ts').runDashboard>) => {
       const { runDashboard } = await import('../commands/dashboard.ts')
       cli.exit(await runDashboard(cli.context({ json }), options))
     })
@@ -147,14 +144,7 @@ export function declareMigrate(program: Verb, cli: CliProcess): void {
     })
 }
 
-type DoctorCliOptions = {
-  contract: boolean
-  write: boolean
-  profile: string[]
-  save?: string
-  compare?: string
-  json: boolean
-}
+type DoctorCliOptions = Given<typeof import('../commands/doctor-contract.ts').runDoctorContract> & { contract: boolean }
 
 export function declareDoctor(program: Verb, cli: CliProcess): void {
   program

@@ -1,9 +1,10 @@
-import { type FormulaHandling, formulaHandlings } from '../../pipeline/export/csv.ts'
+import { formulaHandlings } from '../../pipeline/export/csv.ts'
 import type { ExportFormat } from '../../pipeline/export/formats.ts'
 import {
   type CliProcess,
   choiceOption,
   collectStream,
+  type Given,
   jsonOption,
   parseDateOption,
   parseLocalDay,
@@ -137,15 +138,8 @@ export function declareSql(program: Verb, cli: CliProcess): void {
 
 const formats: readonly ExportFormat[] = ['ndjson', 'csv', 'parquet', 'singer']
 
-type ExportCliOptions = {
+type ExportCliOptions = Omit<Given<typeof import('../commands/questions/export.ts').runExport>, 'streams'> & {
   stream: string[]
-  format: ExportFormat
-  formulas?: FormulaHandling
-  since?: Date
-  output?: string
-  state?: string
-  partitionBy?: 'month'
-  json: boolean
 }
 
 export function declareExport(program: Verb, cli: CliProcess): void {

@@ -4,6 +4,7 @@ import {
   choiceOption,
   collectValues,
   exportNames,
+  type Given,
   jsonOption,
   parseDateOption,
   parsePort,
@@ -137,15 +138,7 @@ function declareServiceTokens(service: Verb, cli: CliProcess): void {
     })
 }
 
-type PeopleOptions = {
-  as: string
-  person: number
-  days: number
-  seed: string
-  until?: Date
-  output: string
-  json: boolean
-}
+type PeopleOptions = Given<typeof import('../commands/service/sandbox-people.ts').runSandboxPeople>
 
 function declareSandboxPeople(sandbox: Verb, cli: CliProcess): void {
   sandbox
@@ -165,7 +158,7 @@ function declareSandboxPeople(sandbox: Verb, cli: CliProcess): void {
     })
 }
 
-type PlannedOptions = Omit<PeopleOptions, 'as' | 'person'> & { people: number }
+type PlannedOptions = Given<typeof import('../commands/service/sandbox-planned.ts').runSandboxPlanned>
 
 function declareSandboxPlanned(sandbox: Verb, cli: CliProcess): void {
   sandbox
@@ -184,15 +177,8 @@ function declareSandboxPlanned(sandbox: Verb, cli: CliProcess): void {
     })
 }
 
-type SandboxCliOptions = {
-  port?: number
-  host: string
-  profiles: number
-  days: number
-  seed: string
+type SandboxCliOptions = Omit<Given<typeof import('../commands/service/sandbox.ts').runSandbox>, 'faults'> & {
   fault: string[]
-  plain: boolean
-  json: boolean
 }
 
 export function declareSandbox(program: Verb, cli: CliProcess): void {

@@ -1,8 +1,9 @@
 import { Option } from 'commander'
-import { type HeartRateDetail, heartRateDetails } from '../../intake/thinned-heart-rate.ts'
+import { heartRateDetails } from '../../intake/thinned-heart-rate.ts'
 import {
   type CliProcess,
   choiceOption,
+  type Given,
   jsonOption,
   parseDateOption,
   parseListNumber,
@@ -29,14 +30,8 @@ export function declareSync(program: Verb, cli: CliProcess): void {
     })
 }
 
-type BackfillCliOptions = SelectionOptions & {
-  from: Date
-  to?: Date
-  profilesFrom?: string
-  again: boolean
-  dryRun: boolean
-  json: boolean
-}
+type BackfillCliOptions = SelectionOptions &
+  Omit<Given<typeof import('../commands/backfill.ts').runBackfill>, 'profiles' | 'streams'>
 
 export function declareBackfill(program: Verb, cli: CliProcess): void {
   withSelectionOptions(program.command('backfill'))
@@ -89,21 +84,8 @@ function declareImportFormats(parent: Verb, cli: CliProcess): void {
     })
 }
 
-type ImportCliOptions = {
-  profile?: string
-  format?: string
-  timeZone?: string
-  from?: Date
-  to?: Date
-  heartRate: HeartRateDetail
-  dryRun: boolean
-  rejects?: string
-  addProfiles: boolean
-  mustExist: boolean
-  allowUnread: boolean
+type ImportCliOptions = Omit<Given<typeof import('../commands/import-health.ts').runHealthImport>, 'path'> & {
   replace: boolean
-  again: boolean
-  json: boolean
 }
 
 export function declareImport(program: Verb, cli: CliProcess): void {
