@@ -13,7 +13,6 @@ type AwaitOptions = {
   /** The streams that are read. */
   readonly streams: readonly string[]
   readonly now: () => number
-  readonly waitMaxMs?: number
   /** Reads what is due of these people, and returns the run that did. */
   readAgain(profileIds: readonly string[]): Promise<Run>
 }
@@ -28,8 +27,8 @@ const FIRST_PAUSE_MS = 10 * SECOND
  * again, until upstream has derived or the time is up.
  */
 export async function awaitDerivation(run: Run, options: AwaitOptions): Promise<void> {
-  const { pool, terminal, signal, streams, now, readAgain, waitMaxMs = WAIT_MAX_MS } = options
-  const endsAtMs = now() + waitMaxMs
+  const { pool, terminal, signal, streams, now, readAgain } = options
+  const endsAtMs = now() + WAIT_MAX_MS
   const runIds = [run.id]
   let pauseMs = 0
   let rowsWritten = 0

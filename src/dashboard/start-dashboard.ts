@@ -42,8 +42,6 @@ type DashboardOptions = {
   readonly requestTimeoutMs?: number
 }
 
-type Dashboard = { readonly url: string; close(): Promise<void> }
-
 const READING_CONNECTIONS_MAX = 6
 /** A look that takes longer is given up: the browser says so. */
 const READING_MAX_MS = 20 * SECOND
@@ -51,7 +49,7 @@ const REQUEST_TIMEOUT_MS = 30 * SECOND
 const BODY_BYTES_MAX = 256 * 1024
 
 /** Serves the dashboard until closed. Reads through connections that may change nothing. */
-export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+export async function startDashboard(options: DashboardOptions) {
   const { pipeline, addresses, config, log, host, port, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
   const closeStack = openCloseStack()
   const stop = new AbortController()

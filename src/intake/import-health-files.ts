@@ -8,7 +8,7 @@ import { createHealthItems, type HealthItem, type HealthItemOptions } from './he
 import { type ImportRow, type ImportTarget, importRows, type RowProgress, type ShownRow } from './import-rows.ts'
 import { isOfMachine } from './input-file.ts'
 import { createThinnedHeartRate, type HeartRateDetail } from './thinned-heart-rate.ts'
-import { createUnreadFiles, type UnreadFiles } from './unread-files.ts'
+import { createUnreadFiles } from './unread-files.ts'
 import { asUtf8 } from './utf8-text.ts'
 
 type HealthIntake = {
@@ -23,12 +23,6 @@ type HealthIntake = {
   readBytes(file: string, bytes: number): void
 }
 
-type HealthResult = {
-  readonly reports: readonly FileReport[]
-  readonly unread: readonly UnreadFiles[]
-  readonly progress: RowProgress
-}
-
 const HEAD_BYTES = 4096
 
 /**
@@ -36,7 +30,7 @@ const HEAD_BYTES = 4096
  * read in the same order each time, so an import that was stopped goes on after the items that it stored. When the target's `signal`
  * is aborted it stores the batch that it has, and ends.
  */
-export async function importHealthFiles(intake: HealthIntake): Promise<HealthResult> {
+export async function importHealthFiles(intake: HealthIntake) {
   const { files, formats, target } = intake
   const reports: FileReport[] = []
   const unread = createUnreadFiles(formats)

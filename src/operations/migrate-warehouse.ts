@@ -26,11 +26,7 @@ const NODE_AWAY =
  * Applies missing migrations, makes the role that answers questions, and lets the reading roles read new tables. Safe with any number of processes at once. Where no
  * migration is missing, processes may start without a node of a divided warehouse.
  */
-export async function migrateWarehouse(
-  databaseUrl: string,
-  say: (text: string) => void,
-  questionsKey?: Buffer,
-): Promise<{ applied: string[]; readerGranted: boolean }> {
+export async function migrateWarehouse(databaseUrl: string, say: (text: string) => void, questionsKey?: Buffer) {
   const { applied } = await applyMigrations({ databaseUrl, ...schema, say })
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
   try {
@@ -50,10 +46,8 @@ export async function migrateWarehouse(
   }
 }
 
-type MigrationPlan = { readonly missing: string[]; readonly breaking: string[] }
-
 /** The migrations that a warehouse lacks, and those of them that no former version can work beside. Changes nothing. */
-export async function planMigrations(databaseUrl: string): Promise<MigrationPlan> {
+export async function planMigrations(databaseUrl: string) {
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
   try {
     const compared = await compareMigrations(pool, schema).catch(async (cause: unknown) => {

@@ -13,25 +13,24 @@ import type { Log } from '../base/log.ts'
 import { requireDirectConnection } from '../base/postgres/direct-connection.ts'
 import { sleep } from '../base/sleep.ts'
 import { DAY, SECOND } from '../base/time/units.ts'
-import { openQueueEngine, type QueueEngine } from '../pipeline/queue/engine.ts'
-import { createEnqueuer, type Enqueuer } from '../pipeline/queue/enqueue.ts'
+import { openQueueEngine } from '../pipeline/queue/engine.ts'
+import { createEnqueuer } from '../pipeline/queue/enqueue.ts'
 import { openBudgetStore } from '../pipeline/queue/open-budget-store.ts'
 import type { Catalogue } from '../pipeline/transfer/stream.ts'
-import { accountDigest, openUpstream, type Upstream } from '../pipeline/upstream/client.ts'
-import { openRateLimiter, type RateLimiter } from '../pipeline/upstream/limits/rate-limiter.ts'
+import { accountDigest, openUpstream } from '../pipeline/upstream/client.ts'
+import { openRateLimiter } from '../pipeline/upstream/limits/rate-limiter.ts'
 import { createDivision } from '../pipeline/warehouse/divided/division.ts'
-import { createLedger, type Ledger } from '../pipeline/warehouse/ledger/coverage-ledger.ts'
+import { createLedger } from '../pipeline/warehouse/ledger/coverage-ledger.ts'
 import { refreshSettleTimes } from '../pipeline/warehouse/ledger/settle-times.ts'
-import { createOutbox, type Outbox } from '../pipeline/warehouse/outbox/outbox.ts'
-import { type DatabaseClock, startDatabaseClock } from '../pipeline/warehouse/postgres/database-clock.ts'
+import { createOutbox } from '../pipeline/warehouse/outbox/outbox.ts'
+import { startDatabaseClock } from '../pipeline/warehouse/postgres/database-clock.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
-import { createProfiles, type Profiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
-import { openReadingWriter, type ReadingWriter } from '../pipeline/warehouse/readings/reading-writer.ts'
-import { createDriftWatch, type DriftWatch } from '../pipeline/warehouse/readings/stored-drift.ts'
-import { createLiveWorkers, type LiveWorkers } from '../pipeline/warehouse/runs/live-workers.ts'
-import { createRuns, type Runs } from '../pipeline/warehouse/runs/stored-runs.ts'
+import { createProfiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
+import { openReadingWriter } from '../pipeline/warehouse/readings/reading-writer.ts'
+import { createDriftWatch } from '../pipeline/warehouse/readings/stored-drift.ts'
+import { createLiveWorkers } from '../pipeline/warehouse/runs/live-workers.ts'
+import { createRuns } from '../pipeline/warehouse/runs/stored-runs.ts'
 import { createPostgresTokenStore } from '../pipeline/warehouse/tokens/token-store.ts'
-import type { SharedJobContext } from '../pipeline/work/job.ts'
 import { createVerification } from '../pipeline/work/verify-window.ts'
 import type { EngineAddresses } from './addresses.ts'
 import { knownRecordsOf } from './contract/known-records.ts'
@@ -40,28 +39,7 @@ import { requireMigrated } from './migrate-warehouse.ts'
 export const jobs = [syncProfile, backfillProfile, registerProfile, discoverProfiles, eraseProfile, verifyProfile]
 
 /** Everything a worker, a scheduler or a command works with; closed in the reverse of the order of opening. */
-export type Pipeline = {
-  readonly pool: Pool
-  /** The first seals, each opens. */
-  readonly tokenKeys: readonly Buffer[]
-  readonly clock: DatabaseClock
-  readonly ledger: Ledger
-  readonly outbox: Outbox
-  readonly profiles: Profiles
-  readonly runs: Runs
-  readonly liveWorkers: LiveWorkers
-  readonly writer: ReadingWriter
-  /** Measures how late upstream is, by what the writer has counted. To be called every few seconds. */
-  readonly refreshSettleTimes: () => Promise<void>
-  /** Learns what of upstream's novelties is settled, and returns what is to be reported. To be called every few seconds. */
-  refreshDrift(): ReturnType<DriftWatch['refresh']>
-  readonly upstream: Upstream
-  readonly rateLimiter: Pick<RateLimiter, 'state'>
-  readonly engine: QueueEngine
-  readonly queue: Enqueuer
-  readonly context: SharedJobContext
-  close(): Promise<void>
-}
+export type Pipeline = Awaited<ReturnType<typeof openPipeline>>
 
 type PipelineOptions = {
   config: Config
@@ -76,7 +54,7 @@ type PipelineOptions = {
 const PART_CLOSE_MAX_MS = 30 * SECOND
 
 /** A part that cannot be opened closes the parts that were opened before it. */
-export async function openPipeline(options: PipelineOptions): Promise<Pipeline> {
+export async function openPipeline(options: PipelineOptions) {
   const closeStack = openCloseStack(PART_CLOSE_MAX_MS)
   try {
     return { ...(await openParts(options, closeStack)), close: closeStack.close }
@@ -86,7 +64,7 @@ export async function openPipeline(options: PipelineOptions): Promise<Pipeline> 
   }
 }
 
-async function openParts(options: PipelineOptions, closeStack: CloseStack): Promise<Omit<Pipeline, 'close'>> {
+async function openParts(options: PipelineOptions, closeStack: CloseStack) {
   const { config, addresses, log, catalogue = defaultCatalogue } = options
   const { databaseUrl, queueUrl, tokenKeys } = addresses
   await requireDirectConnection(databaseUrl, 'DATABASE_URL')
@@ -125,7 +103,6 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   const commits = { rowsPerCommit: 2500, commitsAtOnce: 3 }
   const writer = openReadingWriter({ pool, now: clock.now, ...commits, belief, settle, account, drift })
   closeStack.add(writer, 'reading writer')
-  const refreshSettle = () => refreshSettleTimes({ pool, account, settle, streams: catalogue.pulled })
   const queue = createEnqueuer(engine)
   const stores = createStores({ pool, catalogue, tokenKeys, now: clock.now }, config)
   const { runs, ...jobStores } = stores
@@ -148,7 +125,9 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     ...stores,
     ...parts,
     liveWorkers,
-    refreshSettleTimes: refreshSettle,
+    /** Measures how late upstream is, by what the writer has counted. To be called every few seconds. */
+    refreshSettleTimes: () => refreshSettleTimes({ pool, account, settle, streams: catalogue.pulled }),
+    /** Learns what of upstream's novelties is settled, and returns what is to be reported. To be called every few seconds. */
     refreshDrift: () => drift.refresh(clock.now()),
   }
 }
@@ -156,7 +135,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
 async function openWarehouse(
   { config, addresses: { databaseUrl }, log, onSkewed }: PipelineOptions,
   closeStack: CloseStack,
-): Promise<{ pool: Pool; clock: DatabaseClock }> {
+) {
   const pool = openWarehousePool({
     databaseUrl,
     connectionsMax: 16,

@@ -127,10 +127,7 @@ function printTotals(
 }
 
 /** Adds every profile that upstream knows. */
-export async function discoverUpstreamProfiles(
-  context: CommandContext,
-  { search }: { search?: string },
-): Promise<void> {
+export async function discoverUpstreamProfiles(context: CommandContext, { search }: { search?: string }) {
   const counts = await withPipeline(context, ({ pipeline, signal }) =>
     discoverProfiles.run(search === undefined ? {} : { search }, {
       ...pipeline.context,
@@ -147,10 +144,7 @@ export async function discoverUpstreamProfiles(
   )
 }
 
-export async function listProfiles(
-  context: CommandContext,
-  options: { state?: string; limit?: number },
-): Promise<void> {
+export async function listProfiles(context: CommandContext, options: { state?: string; limit?: number }) {
   const { terminal, signal } = context
   const limit = options.limit ?? (terminal.json ? Number.POSITIVE_INFINITY : 100)
   const rows: TableCell[][] = []

@@ -11,24 +11,7 @@ export type Paint = (shade: Shade, text: string) => string
  * are shown only on a terminal that supports them; elsewhere plain lines. Control characters in a text are replaced: a name
  * or a reason from elsewhere cannot move the cursor or hide a line.
  */
-export type Terminal = {
-  readonly isTerminal: boolean
-  /** Results go to a terminal, and not to a file or a log, which would keep a secret. */
-  readonly printsToTerminal: boolean
-  readonly json: boolean
-  /** Colours results, for standard output. */
-  readonly paint: Paint
-  /** Colours remarks, for standard error. */
-  readonly paintRemark: Paint
-  /** Prints a result. With --json only JSON is printed. */
-  print(text: string): void
-  printJson<N extends JsonResultName>(command: N, value: JsonResult<N>): void
-  /** Writes a remark. */
-  say(text: string): void
-  /** On a terminal overwrites the last progress, with a bar for `share`; elsewhere writes a plain line every few seconds. */
-  progress(text: string, share?: number): void
-  progressEnd(): void
-}
+export type Terminal = ReturnType<typeof createTerminal>
 
 const PLAIN_PROGRESS_EVERY_MS = 5000
 const PROGRESS_BAR_WIDTH = 20
@@ -46,7 +29,7 @@ export function painterFor(stream: { readonly isTTY?: boolean; hasColors?(): boo
 export const unpainted: Paint = (_shade, text) => text
 
 /** `term` is the kind of terminal: a dumb terminal, or an unknown one, cannot clear a line. */
-export function createTerminal(options: { json: boolean; term: string | undefined }): Terminal {
+export function createTerminal(options: { json: boolean; term: string | undefined }) {
   const isTerminal = process.stderr.isTTY === true && !['dumb', ''].includes(options.term ?? '')
   const { clear, show } = isTerminal ? createProgressLine() : createPlainProgress()
   const write = (stream: NodeJS.WriteStream, text: string) => {
@@ -55,13 +38,20 @@ export function createTerminal(options: { json: boolean; term: string | undefine
   }
   return {
     isTerminal,
+    /** Results go to a terminal, and not to a file or a log, which would keep a secret. */
     printsToTerminal: process.stdout.isTTY === true,
     json: options.json,
+    /** Colours results, for standard output. */
     paint: options.json ? unpainted : painterFor(process.stdout),
+    /** Colours remarks, for standard error. */
     paintRemark: painterFor(process.stderr),
-    print: (text) => write(process.stdout, text),
-    printJson: (_command, value) => write(process.stdout, printableJson(value)),
-    say: (text) => write(process.stderr, text),
+    /** Prints a result. With --json only JSON is printed. */
+    print: (text: string) => write(process.stdout, text),
+    printJson: <N extends JsonResultName>(_command: N, value: JsonResult<N>) =>
+      write(process.stdout, printableJson(value)),
+    /** Writes a remark. */
+    say: (text: string) => write(process.stderr, text),
+    /** On a terminal overwrites the last progress, with a bar for `share`; elsewhere writes a plain line every few seconds. */
     progress: show,
     progressEnd: clear,
   }

@@ -8,13 +8,11 @@ import { answersAsPostgres, probeServer } from './probe-server.ts'
 /** A server to use: its kind, its address, and the variable that holds the address. */
 export type ServerAddress = { readonly kind: ServerKind; readonly url: string; readonly variable: string }
 
-type Diagnosis = { readonly cause: ConnectionCause; readonly text: string; readonly hint: string; readonly code: 2 | 3 }
-
 /** Causes after which probing the server says more than the library's error. */
 const ambiguous: ReadonlySet<ConnectionCause> = new Set(['timeout', 'silent', 'cut', 'wrong-kind', 'unknown'])
 
 /** Says why a server cannot be used, in words of our own. An ambiguous error is followed by a look at the server. */
-async function diagnoseConnection(server: ServerAddress, error: unknown): Promise<Diagnosis> {
+async function diagnoseConnection(server: ServerAddress, error: unknown) {
   const first = connectionCauseOf(error)
   const { cause, found } = ambiguous.has(first) ? await lookAgain(server, first) : { cause: first, found: undefined }
   const entry = connectionCauses[cause]

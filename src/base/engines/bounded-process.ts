@@ -1,8 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { endsWithin } from '../sleep.ts'
 
-type Ending = { readonly code: number | null; readonly output: string }
-
 /**
  * Runs a program to its end, and kills it when it takes longer than `timeoutMs`: its code is null then. A process that it started,
  * and that lives on, is not waited for.
@@ -11,7 +9,7 @@ export async function runProgram(
   program: string,
   words: readonly string[],
   { timeoutMs, ...options }: Pick<SpawnOptions, 'uid' | 'gid' | 'env'> & { readonly timeoutMs: number },
-): Promise<Ending> {
+) {
   const bound = { timeout: timeoutMs, killSignal: 'SIGKILL' } as const
   const child = spawn(program, words, { ...options, ...bound, stdio: ['ignore', 'pipe', 'pipe'] })
   const output: Buffer[] = []

@@ -31,19 +31,13 @@ type Queryable = {
 }
 
 /** The files of this version beside those that a database lists as applied. */
-type ComparedMigrations = {
-  readonly files: readonly string[]
-  readonly applied: readonly string[]
-  readonly missing: readonly string[]
-  /** Those of a newer version. */
-  readonly unknown: readonly string[]
-}
+type ComparedMigrations = Awaited<ReturnType<typeof compareMigrations>>
 
 /** Asks a connection or a pool by one statement. Nothing is applied where the schema has no table `migrations` yet. */
 export async function compareMigrations(
   client: Queryable,
   { folder, schema }: { readonly folder: URL; readonly schema: string },
-): Promise<ComparedMigrations> {
+) {
   const files = await listMigrations(folder)
   const listed = await client
     .query<{ name: string }>(`select name from ${pg.escapeIdentifier(schema)}.migrations`)
@@ -56,6 +50,7 @@ export async function compareMigrations(
     files,
     applied,
     missing: files.filter((name) => !applied.includes(name)),
+    /** Those of a newer version. */
     unknown: applied.filter((name) => !files.includes(name)),
   }
 }

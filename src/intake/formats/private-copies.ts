@@ -6,8 +6,6 @@ import { isProcessAlive } from '../../base/files/folder-lock.ts'
 import { hexDigestOf } from '../../base/text/digest.ts'
 import type { ExportFile } from './export-format.ts'
 
-type PrivateCopy = { readonly path: string; remove(): Promise<void> }
-
 /** Processes of another machine, or container, that share the temporary folder are not known here. */
 const machine = hexDigestOf(hostname(), 8)
 const PREFIX = `vitalsync-import-${machine}-`
@@ -17,7 +15,7 @@ const ours = new RegExp(`^${PREFIX}(\\d+)-`)
  * Copies a file of an export into a private folder, for what cannot be read as a stream. `remove` takes it away; it may be called as
  * soon as the copy is open. A process that is killed leaves its copy: `removeLeftCopies` of the next import takes it away.
  */
-export async function copyPrivately(file: ExportFile, bytesMax: number): Promise<PrivateCopy> {
+export async function copyPrivately(file: ExportFile, bytesMax: number) {
   const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`))
   const remove = () => rm(folder, { recursive: true, force: true })
   const path = join(folder, 'copy')

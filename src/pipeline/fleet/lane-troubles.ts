@@ -12,15 +12,10 @@ export type LaneTrouble = {
   readonly attempts: number
 }
 
-export type LaneTroubles = {
-  failed(attempt: { readonly lane: Lane; readonly reason: string }): void
-  paused(pause: { readonly lane: Lane; readonly reason: string; readonly pauseMs: number }): void
-  succeeded(lane: Lane): void
-  list(): readonly LaneTrouble[]
-}
+export type LaneTroubles = ReturnType<typeof createLaneTroubles>
 
 /** Remembers, per lane, what went wrong since the last success. The first success ends a trouble. */
-export function createLaneTroubles(now: () => number): LaneTroubles {
+export function createLaneTroubles(now: () => number) {
   const troubles = new Map<Lane, LaneTrouble>()
   const textOf = (atMs: number) => new Date(atMs).toISOString()
   const toldAgain = (lane: Lane, reason: string): LaneTrouble => {
@@ -28,14 +23,14 @@ export function createLaneTroubles(now: () => number): LaneTroubles {
     return { ...before, reason }
   }
   return {
-    failed({ lane, reason }) {
+    failed({ lane, reason }: { readonly lane: Lane; readonly reason: string }) {
       const trouble = toldAgain(lane, reason)
       troubles.set(lane, { ...trouble, attempts: trouble.attempts + 1 })
     },
-    paused({ lane, reason, pauseMs }) {
+    paused({ lane, reason, pauseMs }: { readonly lane: Lane; readonly reason: string; readonly pauseMs: number }) {
       troubles.set(lane, { ...toldAgain(lane, reason), untilAt: textOf(now() + pauseMs) })
     },
-    succeeded(lane) {
+    succeeded(lane: Lane) {
       troubles.delete(lane)
     },
     list: () => [...troubles.values()],

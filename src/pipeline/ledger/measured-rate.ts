@@ -1,11 +1,8 @@
-/** A share that was measured in a sample, with its 95 % interval. */
-type MeasuredRate = { readonly rate: number; readonly rateFrom: number; readonly rateUpTo: number }
-
 /** The quantile of the normal distribution that 95 % confidence takes. The view `warehouse.verified` reckons with it too. */
 const Z = 1.96
 
 /** The rate with the Wilson interval, which also holds for few hits: no hit in a small sample proves little. */
-export function measuredRateOf(hits: number, size: number): MeasuredRate {
+export function measuredRateOf(hits: number, size: number) {
   const rate = hits / size
   const middle = rate + (Z * Z) / (2 * size)
   const spread = Z * Math.sqrt((rate * (1 - rate)) / size + (Z * Z) / (4 * size * size))

@@ -9,16 +9,14 @@ import { type ProfileMean, readCohort, readProfileMeans, writeCohort } from '../
 const meanDays = 30
 const profilesMax = 5000
 
-type CohortCache = { of(accountId: string, nowAt: Date): Promise<Cohort | null> }
-
 /**
  * Caches an account's cohort in memory and in the database for `maxAgeMs`, so that it is computed once for all processes.
  * The first caller after that time computes it again.
  */
-export function createCohortCache({ pool, maxAgeMs }: { pool: ServicePool; maxAgeMs: number }): CohortCache {
+export function createCohortCache({ pool, maxAgeMs }: { pool: ServicePool; maxAgeMs: number }) {
   const cached = new Map<string, { computedAtMs: number; cohort: Cohort | null }>()
   return {
-    async of(accountId, nowAt) {
+    async of(accountId: string, nowAt: Date) {
       const nowMs = nowAt.getTime()
       const isFresh = (computedAtMs: number) => Math.abs(nowMs - computedAtMs) < maxAgeMs
       const kept = cached.get(accountId)

@@ -45,10 +45,7 @@ export async function countLogsByDay(
 }
 
 /** The first and the last local day on which a log starts after one instant and not after another. */
-export async function readDaysOfStarts(
-  tx: Queryable,
-  { profileId, span }: { profileId: string; span: Span },
-): Promise<{ firstDay: string; lastDay: string } | undefined> {
+export async function readDaysOfStarts(tx: Queryable, { profileId, span }: { profileId: string; span: Span }) {
   const { rows } = await tx.query<{ firstDay: string | null; lastDay: string | null }>({
     name: 'days-of-starts',
     text: `select min(start_day)::text as "firstDay", max(start_day)::text as "lastDay" from service.logs
@@ -61,10 +58,7 @@ export async function readDaysOfStarts(
 }
 
 /** The start of the first log that lies in the future; null when none does. */
-export async function nextLogStartMs(
-  tx: Queryable,
-  { profileId, nowAt }: { profileId: string; nowAt: Date },
-): Promise<number | null> {
+export async function nextLogStartMs(tx: Queryable, { profileId, nowAt }: { profileId: string; nowAt: Date }) {
   const { rows } = await tx.query<{ start_ms: number | null }>({
     name: 'next-log',
     text: `select (extract(epoch from min(start_at)) * 1000)::float8 as start_ms from service.logs

@@ -5,8 +5,6 @@ import { MINUTE, SECOND } from '../../../base/time/units.ts'
 import { postgresUnreachable } from './sql-errors.ts'
 import type { Pool } from './warehouse-pool.ts'
 
-export type DatabaseClock = Awaited<ReturnType<typeof startDatabaseClock>>
-
 /** The database's time at a moment of this process's monotonic clock, and the skew of the machine's clock. */
 type Measurement = {
   readonly databaseMs: number

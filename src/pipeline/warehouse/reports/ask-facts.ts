@@ -102,14 +102,8 @@ const lagsQuery = `
     array_agg(read order by place) as "readWithin"
   from counted group by stream order by stream`
 
-type TableSizes = {
-  readonly databaseBytes: number
-  /** With their indexes, the largest first. */
-  readonly tables: ReadonlyArray<{ readonly table: string; readonly bytes: number }>
-}
-
 /** The space of the warehouse on the disks of all nodes: the sizes of its files. No row is read. While a node is away, that of the coordinator alone. */
-export async function readTableSizes(pool: Pool): Promise<TableSizes> {
+export async function readTableSizes(pool: Pool) {
   const isDivided =
     (await readShardCount(pool)) !== undefined && (await listNodes(pool)).every(({ answers }) => answers)
   const onNodes = `(select citus_total_relation_size(p.logicalrelid, false) from pg_dist_partition p where p.logicalrelid = oid)`
@@ -120,7 +114,11 @@ export async function readTableSizes(pool: Pool): Promise<TableSizes> {
   const { rows: whole } = await pool.query<{ bytes: number }>(
     `select pg_database_size(current_database())::float8${isDivided ? nodesSize : ''} as bytes`,
   )
-  return { databaseBytes: whole[0]?.bytes ?? 0, tables: rows }
+  return {
+    databaseBytes: whole[0]?.bytes ?? 0,
+    /** With their indexes, the largest first. */
+    tables: rows,
+  }
 }
 
 const nodesSize = ` + (select coalesce(sum(result::float8), 0)

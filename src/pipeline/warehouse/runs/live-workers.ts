@@ -8,8 +8,6 @@ export const WORKER_SILENT_MS = 15 * SECOND
 export const WORKER_HEARTBEAT_MS = 5 * SECOND
 
 /** The workers that show life, by the database's clock. */
-export type LiveWorkers = ReturnType<typeof createLiveWorkers>
-
 export function createLiveWorkers({ pool }: { pool: Pool }) {
   return {
     async heartbeat(workerId: string, queueId: string, troubles: readonly LaneTrouble[]) {

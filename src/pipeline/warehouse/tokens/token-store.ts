@@ -57,13 +57,7 @@ export function createPostgresTokenStore({ pool, keys }: { pool: Pool; keys: rea
 }
 
 /** Tries the keys on stored tokens, the newest first; `current`: those that the first key sealed. A table that does not exist yet holds no tokens. */
-export async function examineTokenKeys({
-  pool,
-  keys,
-}: {
-  pool: Pool
-  keys: readonly Buffer[]
-}): Promise<{ tried: number; readable: number; current: number }> {
+export async function examineTokenKeys({ pool, keys }: { pool: Pool; keys: readonly Buffer[] }) {
   const keyring = createKeyring(keys)
   const { rows } = await pool
     .query<{ account: string; profile_id: string | null; generation: string; sealed: Buffer }>(

@@ -113,10 +113,7 @@ function exercises(derivation: Derivation, { first, last }: CalendarPeriod) {
 }
 
 /** Exercises by their total time, longest first. */
-export function exerciseRanking(
-  derivation: Derivation,
-  period: CalendarPeriod,
-): { exercise: string; minutes: number }[] {
+export function exerciseRanking(derivation: Derivation, period: CalendarPeriod) {
   const minutes = new Map<string, number>()
   for (const session of exercises(derivation, period)) {
     minutes.set(session.exercise, (minutes.get(session.exercise) ?? 0) + session.minutes)

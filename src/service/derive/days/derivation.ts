@@ -8,31 +8,14 @@ import { roundTo } from '../model/statistics.ts'
 import { type BiomarkerValue, biomarkerValuesOn } from './biomarker-values.ts'
 import { createDaySeries, type DaySeries, isDayOver } from './day-series.ts'
 import { type Factors, factorsOn } from './factors.ts'
-import { type Scores, scoresFrom } from './scores.ts'
+import { scoresFrom } from './scores.ts'
 
 /**
  * The facts of one profile and all that follows from them by the day, computed when first asked for. Every record is
  * made from a derivation; only the values that are asked for are computed, so that one new day costs no more than the
  * days that depend on it.
  */
-export type Derivation = {
-  readonly profileId: string
-  readonly demographics: Demographics
-  readonly asOfMs: number
-  readonly series: DaySeries
-  readonly cohort: Cohort | null
-  /** The facts of a day, also while it is not over. */
-  factsOn(day: number): DayFacts | undefined
-  factors(day: number): Factors
-  scores(day: number): Scores
-  /** Whether the person's sources send exercise sessions: one of the last ninety days, the day itself included. */
-  sendsSessions(day: number): boolean
-  biomarkerValues(day: number): readonly BiomarkerValue[]
-  /** A biomarker's number on a day that is over; null where there is none. */
-  biomarkerNumber(day: number, type: BiomarkerType): number | null
-  /** Whether a period that ends with this day is over, by the last known offset. */
-  isOver(lastDay: number): boolean
-}
+export type Derivation = ReturnType<typeof createDerivation>
 
 /**
  * The values that follow for a day from its facts and from the days before. Stored, so that they need not be computed again
@@ -60,7 +43,7 @@ export function createDerivation(input: {
   cohort?: Cohort | null
   /** Stored outcomes of days that have not changed since. */
   known?: ReadonlyMap<number, DayOutcome>
-}): Derivation {
+}) {
   const { profileId, demographics, asOfMs, cohort = null } = input
   const facts = input.facts.toSorted((a, b) => a.day - b.day)
   const series = createDaySeries(facts, { demographics, asOfMs })
@@ -81,13 +64,17 @@ export function createDerivation(input: {
     asOfMs,
     series,
     cohort,
-    factsOn: (day) => byDay.get(day),
+    /** The facts of a day, also while it is not over. */
+    factsOn: (day: number) => byDay.get(day),
     factors,
     scores: memoizedByDay((day) => scoresFrom(factors(day))),
+    /** Whether the person's sources send exercise sessions: one of the last ninety days, the day itself included. */
     sendsSessions: memoizedByDay((day) => known(day)?.sendsSessions ?? hasSession(series, day)),
     biomarkerValues,
-    biomarkerNumber: (day, type) => numbers(day).get(type) ?? null,
-    isOver: (lastDay) => {
+    /** A biomarker's number on a day that is over; null where there is none. */
+    biomarkerNumber: (day: number, type: BiomarkerType) => numbers(day).get(type) ?? null,
+    /** Whether a period that ends with this day is over, by the last known offset. */
+    isOver: (lastDay: number) => {
       const last = facts.findLast(({ day }) => day <= lastDay)
       return last !== undefined && isDayOver({ day: lastDay, offset: last.offset }, asOfMs)
     },

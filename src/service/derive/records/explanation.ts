@@ -175,9 +175,7 @@ const summedAs: readonly string[] = [
   'active_zone_minutes',
 ]
 
-type FoldedLogs = { count: number; groups: ExplainedLogGroup[]; logs: ExplainedLog[] }
-
-function foldedLogs(logs: readonly ExplainedLog[]): FoldedLogs {
+function foldedLogs(logs: readonly ExplainedLog[]) {
   const sorted = logs.toSorted(byStart)
   const groups = [...Map.groupBy(sorted, groupKey).values()].flatMap(groupOf)
   const largestFirst = groups.toSorted((a, b) => b.count - a.count || compareText(groupKey(a), groupKey(b)))
