@@ -1,4 +1,4 @@
-import { type ReceivedProfile, receivedProfileSchema } from '../../base/contract/profile.ts'
+import { receivedProfileSchema } from '../../base/contract/profile.ts'
 import { NotThere, Unanswered } from '../../base/errors.ts'
 import type { Sleep } from '../../base/sleep.ts'
 import { hexDigestOf } from '../../base/text/digest.ts'
@@ -17,30 +17,7 @@ import { acceptEncodingFor, basePathOf, openTransport } from './transport.ts'
 
 type ProfileSearch = { readonly searchParameter?: string; readonly pageSize?: number }
 
-export type Upstream = {
-  /** Reads one stream as its row of the catalogue says. 204 and an empty list are readings without records. */
-  readonly read: UpstreamApi['read']
-
-  /** One request: at most 90 items and 150 KB, see `cutBatches`. `Rejected` names bad items, see `itemFaultsByIndex`. */
-  readonly pushItems: UpstreamApi['pushItems']
-  readonly pushSnapshot: UpstreamApi['pushSnapshot']
-
-  /** Registers a new profile and saves its token. After a lost answer it asks for the token, and never registers again. */
-  register(profile: ProfileIds, options: CallOptions): Promise<void>
-  /** One profile as upstream has it. Throws `NotThere` when upstream does not know the profile. */
-  profile(externalId: string, options: CallOptions): Promise<ReceivedProfile>
-  /** All profiles that match, page by page. */
-  searchProfiles(query: ProfileSearch, options: CallOptions): AsyncIterable<readonly ReceivedProfile[]>
-  /** Removes profiles upstream for good. Unknown profiles are no error. */
-  deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
-  /** Deletes the profile's token from the token store. */
-  forgetToken(profileId: string): Promise<void>
-
-  /** The operations one by one. */
-  readonly api: UpstreamApi
-
-  close(): Promise<void>
-}
+export type Upstream = ReturnType<typeof openUpstream>
 
 type UpstreamOptions = {
   readonly url: string
@@ -60,7 +37,7 @@ type UpstreamOptions = {
 const PAGE_SIZE = 100
 const PAGES_MAX = 100_000
 
-export function openUpstream(options: UpstreamOptions): Upstream {
+export function openUpstream(options: UpstreamOptions) {
   const { url, credentials, rateLimiter, clock, random, sleep, tokenStore, onOddError } = options
   const transport = options.transport ?? openTransport(url, limitsFor(url, rateLimiter))
   const telemetry = createTelemetry()
@@ -78,15 +55,25 @@ export function openUpstream(options: UpstreamOptions): Upstream {
   const authorized = new AuthorizedSender({ sender, tokens, account, clock })
   const api = createUpstreamApi({ sender, authorized, credentials })
   return {
+    /** The operations one by one. */
     api,
+    /** Reads one stream as its row of the catalogue says. 204 and an empty list are readings without records. */
     read: api.read,
+    /** One request: at most 90 items and 150 KB, see `cutBatches`. `Rejected` names bad items, see `itemFaultsByIndex`. */
     pushItems: api.pushItems,
     pushSnapshot: api.pushSnapshot,
-    register: (profile, callOptions) => registerProfile({ api, tokens, account, clock }, profile, callOptions),
+    /** Registers a new profile and saves its token. After a lost answer it asks for the token, and never registers again. */
+    register: (profile: ProfileIds, callOptions: CallOptions) =>
+      registerProfile({ api, tokens, account, clock }, profile, callOptions),
+    /** One profile as upstream has it. Throws `NotThere` when upstream does not know the profile. */
     profile: api.profile,
-    searchProfiles: (query, callOptions) => searchAllPages({ api, telemetry }, query, callOptions),
+    /** All profiles that match, page by page. */
+    searchProfiles: (query: ProfileSearch, callOptions: CallOptions) =>
+      searchAllPages({ api, telemetry }, query, callOptions),
+    /** Removes profiles upstream for good. Unknown profiles are no error. */
     deleteProfiles: api.deleteProfiles,
-    forgetToken: (profileId) => tokens.forget({ account, profileId }),
+    /** Deletes the profile's token from the token store. */
+    forgetToken: (profileId: string) => tokens.forget({ account, profileId }),
     async close() {
       await tokens.close()
       await transport.close()
