@@ -2,6 +2,7 @@ import { metrics } from '@opentelemetry/api'
 import { Rejected } from '../../../base/errors.ts'
 import { currentOrigin, withSharedSpan } from '../../../base/monitoring/traced-work.ts'
 import { sqlState } from '../../../base/postgres/postgres-errors.ts'
+import { isFulfilled } from '../../../base/sleep.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import type { SettleSettings } from '../../ledger/settle-time.ts'
 import type { Belief } from '../../ledger/suspicion.ts'
@@ -41,8 +42,7 @@ export function openReadingWriter(given: WriterOptions) {
   const queue = new ReadingQueue(options.pool.division)
   let underWay = 0
   let isScheduled = false
-  let onIdle: (() => void) | undefined
-  const isIdle = () => queue.isEmpty && underWay === 0
+  const handedIn = new Set<Promise<StoreResult>>()
 
   const startCommits = () => {
     isScheduled = false
@@ -57,7 +57,6 @@ export function openReadingWriter(given: WriterOptions) {
         startCommits()
       })
     }
-    if (isIdle()) onIdle?.()
   }
 
   const storeReading = async (reading: Reading): Promise<StoreResult> => {
@@ -73,14 +72,15 @@ export function openReadingWriter(given: WriterOptions) {
 
   return {
     /** Resolves when the reading's rows and its ledger row are committed, both in one transaction. */
-    store: storeReading,
+    store(reading: Reading): Promise<StoreResult> {
+      const storing = storeReading(reading)
+      handedIn.add(storing)
+      void isFulfilled(storing).then(() => handedIn.delete(storing))
+      return storing
+    },
     /** Waits until every reading that was handed in is stored or rejected. */
     async close() {
-      if (!isIdle()) {
-        await new Promise<void>((resolve) => {
-          onIdle = resolve
-        })
-      }
+      await Promise.allSettled(handedIn)
       await options.meter.close()
     },
   }

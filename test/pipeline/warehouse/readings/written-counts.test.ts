@@ -19,6 +19,27 @@ test('a reading counts what it wrote: records that are new, changed or gone, and
   expect(await store(40, score(1, 0.1), score(2, 0.8))).toMatchObject({ read: 2, written: 0 })
 })
 
+test('a writer closes after every reading that was handed in, also before its commit and while its text is tried', async ({
+  warehouse,
+}) => {
+  const people = await warehouse.addProfiles('ada', 'bob')
+  const odd = { ...score(1, 0.1), note: 'half a pair: \ud83d' }
+  for (const [index, record] of [score(1, 0.1), odd].entries()) {
+    const writer = openTestWriter(warehouse.pool)
+    const events: string[] = []
+    const reading = scoresReading({
+      profileId: people[index] ?? '',
+      sentAtMs: warehouse.startedAtMs,
+      records: [record],
+    })
+    const stored = writer.store(reading).then(() => events.push('stored'))
+
+    await writer.close()
+    expect(events).toEqual(['stored'])
+    await stored
+  }
+})
+
 test('a writer closes after the commit that is under way', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const writer = openTestWriter(warehouse.pool)
