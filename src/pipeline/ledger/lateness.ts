@@ -52,7 +52,7 @@ export function watchedBins(endMs: number, context: LatenessContext): WatchedBin
     const toBin = latenessBin(sentAtMs - endMs)
     return { fromBin: toBin - 1, toBin, isSilent: true }
   }
-  const causeMs = part ? Math.max(endMs, part.touchedAtMs) : endMs
+  const causeMs = part?.touchedAtMs ?? endMs // a part ends before the push that touched it
   const watchedSinceMs = part ? (part.readAtMs ?? causeMs) : formerAtMs
   const wasRead = part !== undefined || endMs >= formerAtMs - settleMs - PLANNED_TO_SENT_MAX_MS
   const sinceMs = Math.max(watchedSinceMs, causeMs)

@@ -65,7 +65,7 @@ export type SubjectSilence = Omit<KindUploads, 'kind' | 'hours'> &
   Habit & { readonly subject: SilenceSubject; readonly state: SilenceState | undefined }
 
 export function habitOf(hours: readonly number[]): Habit {
-  const sorted = [...new Set(hours)].toSorted((a, b) => a - b)
+  const sorted = hours.toSorted((a, b) => a - b)
   const first = (sorted.at(-1) ?? 0) - silenceRules.daysBefore * 24
   // Uploads of neighbouring hours are one: an import that takes a while.
   const intervals = sorted

@@ -84,8 +84,6 @@ test('after a push a record is watched since the reading of its part, or since t
   const pushed = part(endMs, endMs + 1, { touchedAtMs: now - 2 * HOUR })
   // No nightly asks for so old a day any more, and the push does.
   expect(watched({ sentAtMs: now, formerAtMs: now - HOUR, awaiting: [pushed] })).toEqual(bins(-1, 2 * HOUR))
-  // The record ends after the push: its own end is the cause.
-  expect(by({ touchedAtMs: endMs - HOUR })).toEqual(bins(-1, 22 * HOUR))
 })
 
 test('a change of a covered or suspect day is silent, and counts at its whole age, however long the pause was', () => {
