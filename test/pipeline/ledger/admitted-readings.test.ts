@@ -111,6 +111,7 @@ test.for<readonly [Partial<Arrived>, number, { complete: boolean; mayCover: bool
   [{}, 2, { complete: true, mayCover: false }],
   [{ word: 'pending' }, 3, { complete: false, mayCover: true }],
   [{ word: 'finished' }, 3, { complete: true, mayCover: true }],
+  [{ isPartial: true }, 3, { complete: false, mayCover: false }],
 ])('a reading %o in generation %i may %o', ([more, generation, allowed]) => {
   expect(judged({ generation }, { ...arrived, ...more })).toMatchObject(allowed)
 })

@@ -29,6 +29,17 @@ test('a covered span is no gap, and the tail of a reading is a gap that has not 
   expect(gapsInDays({ covered: [{ startMs: ago(60), endMs: ago(3) }], readAtMs: now })).toEqual([[3, 0, 'unsettled']])
 })
 
+test('a request is sent up to an hour after its plan: the tail that it left begins an hour earlier', () => {
+  const until = (endMs: number) => ({ covered: [{ startMs: ago(60), endMs }], readAtMs: now })
+  const tailMs = 3 * DAY + HOUR
+
+  expect(gapsInDays(until(now - tailMs))).toEqual([[tailMs / DAY, 0, 'unsettled']])
+  expect(gapsInDays(until(now - tailMs - 1))).toEqual([
+    [(tailMs + 1) / DAY, tailMs / DAY, 'never-asked'],
+    [tailMs / DAY, 0, 'unsettled'],
+  ])
+})
+
 test('a hole in the middle is never called unsettled', () => {
   const covered = [
     { startMs: ago(60), endMs: ago(40) },

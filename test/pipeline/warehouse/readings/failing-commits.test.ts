@@ -53,13 +53,18 @@ for (const [state, name, message] of conflicts) {
 test('a failure without end is thrown, with nothing stored, nothing covered and no other profile held up', async ({
   warehouse,
 }) => {
-  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
   const { writer, rows, startedAtMs: sentAtMs } = warehouse
   const [[state, , message]] = conflicts
   await failScores(rows, { state, message, times: 1000 })
 
-  await expect(writer.store(scoresReading({ profileId: ada, sentAtMs, records: good }))).rejects.toThrow(message)
+  const failed = await Promise.allSettled(
+    [ada, bob].map((profileId) => writer.store(scoresReading({ profileId, sentAtMs, records: good }))),
+  )
 
+  expect(failed.map((outcome) => outcome.status === 'rejected' && outcome.reason.message)).toEqual([message, message])
+  // Both in one transaction, six times: no reading is at fault, so the group is not halved.
+  expect(await countTries(rows)).toBe(6)
   expect(await warehouse.covered(ada, 'scores')).toBe('{}')
   expect(await rows('select 1 from vitalsync.scores')).toEqual([])
   const tags = {

@@ -3,9 +3,13 @@ import { DAY } from '../../../../src/base/time/units.ts'
 import type { Reading } from '../../../../src/pipeline/transfer/reading.ts'
 import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { isDistributed } from '../../../support/distributed-warehouse.ts'
+import { soon } from '../../../support/fixtures.ts'
 import { peopleNames } from '../../../support/insert-people.ts'
+import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
+import { testDivision } from '../../../support/test-pool.ts'
 import {
+  connect,
   march,
   marchMs,
   openTestWriter,
@@ -136,6 +140,46 @@ test('an unchanged reading about a tag that is held no more says nothing', async
   await warehouse.profiles.erase(ada)
   expect(await unchanged(13, '"b"')).toMatchObject({ outcome: 'erased' })
   expect(await warehouse.rows('select 1 from vitalsync.reading_tags')).toEqual([])
+})
+
+test('an unchanged reading says nothing about a tag that was dropped while it waited for the ledger row', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const { ada, store, unchanged } = await openAda(warehouse)
+  await store(0, { records: [score(2)], tag: '"a"' })
+  const other = await connect(warehouseUrl)
+  await other.query('begin')
+  await other.query('select from vitalsync.ledger where profile_id = $1 for update', [ada])
+  const answered = unchanged(10, '"a"')
+  await expect.poll(() => countLockWaiters(warehouse.rows), soon).toBe(1)
+
+  await other.query('delete from vitalsync.reading_tags where profile_id = $1', [ada])
+  await other.query('commit')
+
+  expect(await answered).toMatchObject({ outcome: 'outdated' })
+  await other.end()
+})
+
+test('an unchanged reading that fails says why the first of its statements failed', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const { ada, store } = await openAda(warehouse)
+  await store(0, { records: [score(2)], tag: '"a"' })
+  const other = await connect(warehouseUrl)
+  await other.query('begin')
+  await other.query('select from vitalsync.ledger where profile_id = $1 for update', [ada])
+  const options = { databaseUrl: warehouseUrl, connectionsMax: 2, name: 'test', pipeline: true }
+  const pool = openWarehousePool({ ...options, division: testDivision, statementTimeoutMs: 200 })
+  const writer = openTestWriter(pool)
+
+  const reading = { profileId: ada, window: left, sentAtMs: warehouse.startedAtMs, records: [] }
+  await expect(writer.store(scoresReading({ ...reading, tag: '"a"', unchanged: true }))).rejects.toThrow('timeout')
+
+  await writer.close()
+  await pool.end()
+  await other.end()
 })
 
 test('a tag that no longer counts does not count again with the next tag', async ({ warehouse }) => {

@@ -14,6 +14,8 @@ import {
   type Warehouse,
 } from '../../../support/test-warehouse.ts'
 
+const writerOptions = { now: Date.now, commitsAtOnce: 2, belief: believing, settle, account: 'test' }
+
 const all = 'select type, score_date_time, value, gone_at, revision from vitalsync.scores order by 2, 1'
 const rowLocationsOf = async ({ rows }: Warehouse) =>
   rows('select xmin::text, ctid::text from vitalsync.scores order by 1, 2')
@@ -149,6 +151,32 @@ test('many readings handed in at once are one transaction', async ({ warehouse }
   expect(transactions).toEqual([{ xmin: expect.any(String), count: 80 }])
 })
 
+test('few readings that come while a commit is under way wait for it and share the next transaction, many do not', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const [ada = '', ...others] = await warehouse.addNeighbours(4)
+  const { pool, rows, startedAtMs: sentAtMs } = warehouse
+  const writer = openReadingWriter({ ...writerOptions, pool, rowsPerCommit: 3 * four.length })
+  const other = await connect(warehouseUrl)
+  const store = (profileId = '') => writer.store(scoresReading({ profileId, sentAtMs, records: four }))
+  await other.query('begin')
+  await other.query('select 1 from vitalsync.ledger where profile_id = $1 for update', [ada])
+  const first = store(ada)
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(1)
+
+  const few = others.slice(0, 2).map((profileId) => store(profileId))
+  for (let turn = 0; turn < 5; turn += 1) await rows('select 1')
+  expect(await rows('select 1 from vitalsync.scores')).toEqual([])
+  await Promise.all([...few, store(others[2])])
+
+  expect(await rows('select count(*)::int as n from vitalsync.scores group by xmin::text')).toEqual([{ n: 12 }])
+  await other.query('commit')
+  await first
+  await writer.close()
+  await other.end()
+})
+
 test('a person who is not ours any more gets nothing stored', async ({ warehouse }) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
   const { writer, rows, profiles, startedAtMs: sentAtMs } = warehouse
@@ -169,15 +197,7 @@ test('a reading that waits for a lock holds up none of other people, nor does an
 }) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
   const { pool, rows, startedAtMs: sentAtMs } = warehouse
-  const writer = openReadingWriter({
-    pool,
-    now: Date.now,
-    rowsPerCommit: 1,
-    commitsAtOnce: 2,
-    belief: believing,
-    settle,
-    account: 'test',
-  })
+  const writer = openReadingWriter({ ...writerOptions, pool, rowsPerCommit: 1 })
   const other = await connect(warehouseUrl)
   await other.query('begin')
   await other.query('select 1 from vitalsync.ledger where profile_id = $1 for update', [ada])

@@ -1,9 +1,10 @@
 import { expect } from 'vitest'
 import { NO_DRIFT } from '../../../../src/pipeline/warehouse/readings/reading-drift.ts'
+import { openReadingWriter } from '../../../../src/pipeline/warehouse/readings/reading-writer.ts'
 import { toRecordRows } from '../../../../src/pipeline/warehouse/readings/record-rows.ts'
 import { TypeCounts } from '../../../../src/pipeline/warehouse/readings/type-counts.ts'
 import { openTestPool } from '../../../support/test-pool.ts'
-import { march, marchMs, scoreRecord, scoresReading, test } from '../../../support/test-warehouse.ts'
+import { march, marchMs, scoreRecord, scoresReading, settle, test } from '../../../support/test-warehouse.ts'
 
 /** A prepared reading of one score of each of these types. */
 function readingOf(...types: string[]) {
@@ -31,6 +32,35 @@ test('what could not be written while the database was away is written the next 
     { type: 'activity', records: 1 },
     { type: 'sleep', records: 2 },
   ])
+})
+
+test('what a reading stored is counted, whether it is believed or not; of an erased person nothing is', async ({
+  warehouse,
+}) => {
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  await warehouse.profiles.erase(bob)
+  const counted: string[] = []
+  const writer = openReadingWriter({
+    pool: warehouse.pool,
+    ...{ now: Date.now, rowsPerCommit: 1000, commitsAtOnce: 2, settle, account: 'test' },
+    belief: { goneShareMax: 0.5, spacingMs: 100 },
+    drift: {
+      examinerOf: () => undefined,
+      isSettled: () => false,
+      countTypes: (readings) => counted.push(...readings.map(({ profileId }) => profileId)),
+    },
+  })
+  const store = (profileId: string, laterMs: number, days: readonly number[]) => {
+    const records = days.map((day) => scoreRecord({ scoreDateTime: march(day) }))
+    return writer.store(scoresReading({ profileId, sentAtMs: warehouse.startedAtMs + laterMs, records }))
+  }
+
+  expect(await store(ada, 0, [1, 2])).toMatchObject({ outcome: 'stored' })
+  expect(await store(ada, 10, [3])).toMatchObject({ outcome: 'suspicious', written: 1 })
+  expect(await store(bob, 0, [1])).toMatchObject({ outcome: 'erased' })
+
+  expect(counted).toEqual([ada, ada])
+  await writer.close()
 })
 
 test('the types beyond two hundred are counted together', async ({ warehouse }) => {
