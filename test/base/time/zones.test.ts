@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { zoneOffsetMs } from '../../../src/base/time/local-time.ts'
+import { createOffsetCache, zoneOffsetMs } from '../../../src/base/time/local-time.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/base/time/units.ts'
 import { zoneChanges } from '../../support/zone-changes.ts'
 
@@ -22,20 +22,22 @@ test.for([
 
 test('an offset begins with the millisecond of its change, at all changes of all zones in ten years', () => {
   const changes = zoneChanges()
-  const offsetOf = new Map<string, (atMs: number) => number>()
+  const clocks = new Map<string, Array<(atMs: number) => number>>()
   const wrong: string[] = []
   for (const { zone, atMs, beforeMs, afterMs } of changes) {
-    const offsetMs = offsetOf.get(zone) ?? zoneOffsetMs(zone)
-    offsetOf.set(zone, offsetMs)
+    const readers = clocks.get(zone) ?? [zoneOffsetMs(zone), createOffsetCache(zone)]
+    clocks.set(zone, readers)
     for (const [ms, offset] of [
       [atMs - 61 * MINUTE, beforeMs],
+      [atMs - 20 * MINUTE, beforeMs],
       [atMs - SECOND, beforeMs],
       [atMs - 1, beforeMs],
       [atMs, afterMs],
       [atMs + 1, afterMs],
       [atMs + 61 * MINUTE, afterMs],
     ] as const)
-      if (offsetMs(ms) !== offset) wrong.push(`${zone} ${new Date(ms).toISOString()}: ${offsetMs(ms)}, not ${offset}`)
+      for (const offsetMs of readers)
+        if (offsetMs(ms) !== offset) wrong.push(`${zone} ${new Date(ms).toISOString()}: ${offsetMs(ms)}, not ${offset}`)
   }
 
   expect(wrong).toEqual([])

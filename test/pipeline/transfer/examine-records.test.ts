@@ -84,6 +84,7 @@ test('a misfit is one object, and endless new names cost neither memory nor an e
   const examiner = new RecordExaminer({ schema, kinds })
   const [first] = examiner.examine({ ...record, confidence: 1 })
   expect(examiner.examine({ ...record, confidence: 2, note: 'x' })[0]).toBe(first)
+  expect(examiner.examine(record)).toEqual([])
   const all = new Set<unknown>()
   const letters = (n: number) => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
   for (let n = 0; n < 2000; n += 1)

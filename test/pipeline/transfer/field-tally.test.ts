@@ -16,6 +16,23 @@ test('of an answer every 32nd record is counted, and at least one', () => {
     { name: 'method', records: 11, present: 1, seenAtMs: 7 },
   ])
   expect(tally.take()).toEqual([])
+  tally.addAnswer(many(3, { id: 'a', method: 'x' }), 6)
+  expect(tally.take()).toEqual([
+    { name: 'estimated', records: 1, present: 0, seenAtMs: 0 },
+    { name: 'method', records: 1, present: 1, seenAtMs: 6 },
+  ])
+})
+
+test('the newest answer says when a field was seen, whichever comes last', () => {
+  const tally = new FieldTally([])
+  tally.learn(usual('goal'))
+  const rare = [...many(31, { method: 1 }), ...answer({ goal: 1 })]
+  for (const sentAtMs of [7, 5]) expect(tally.addAnswer(rare, sentAtMs)).toEqual([])
+  for (const sentAtMs of [9, 8]) tally.addAnswer(answer({ method: 1 }), sentAtMs)
+  expect(tally.take().map(({ name, seenAtMs }) => [name, seenAtMs])).toEqual([
+    ['goal', 7],
+    ['method', 9],
+  ])
 })
 
 test('each record of short answers is counted in its turn', () => {

@@ -48,6 +48,11 @@ test('batches are as full as may be: 90 small items fill one', () => {
 test('a batch is filled to its last byte, the list and a comma after each item counted', () => {
   expect(cutBatches([74_998, 74_998])).toEqual([{ from: 0, to: 2 }])
   expect(cutBatches([74_998, 74_999])).toHaveLength(2)
+  expect(cutBatches([149_997, 74_998, 74_998, 149_997])).toEqual([
+    { from: 0, to: 1 },
+    { from: 1, to: 3 },
+    { from: 3, to: 4 },
+  ])
 })
 
 test('an item too large for any batch goes alone', () => {
