@@ -56,7 +56,7 @@ export async function explainEmptyDays(
 function settledDays(reading: SettledReading, row: LockedLedgerRow | undefined): SettledDay[] {
   const { covers, uncovers, rows, profileId } = reading
   const coveredBefore = row?.coveredBefore ?? []
-  const fresh = subtract(subtract(covers, uncovers), coveredBefore)
+  const fresh = subtract(covers, coveredBefore)
   if (fresh.length === 0) return []
   const covered = subtract(union([...coveredBefore, ...covers]), uncovers)
   const withRecord = new Set(rows.map(({ localDateMs }) => localDateMs))

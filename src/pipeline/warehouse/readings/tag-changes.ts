@@ -53,10 +53,11 @@ function touchedSpans(changes: readonly StreamChanges[]): Map<string, Touched> {
     const add = (profileId: string, span: Span | undefined, isVanished: boolean) => {
       const key = profileStreamKey({ profileId, stream })
       const before = touched.get(key)
-      touched.set(key, { span: hullOf(before?.span, span), vanished: isVanished || before?.vanished === true })
+      touched.set(key, { span: hullOf(before?.span, span), vanished: isVanished })
     }
     for (const { row, reading } of added) add(reading.profileId, recordPeriod(row), false)
     for (const record of changed) add(record.reading.profileId, withFormerPeriod(record), false)
+    // After the others: a stream has one entry, so no other record of the key follows.
     for (const { profileId } of vanished) add(profileId, undefined, true)
   }
   return touched

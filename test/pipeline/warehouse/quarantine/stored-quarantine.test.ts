@@ -3,6 +3,8 @@ import { DAY, SECOND } from '../../../../src/base/time/units.ts'
 import { quarantineOf } from '../../../../src/operations/open-quarantine.ts'
 import { findGaps } from '../../../../src/pipeline/ledger/coverage-gaps.ts'
 import type { Reading } from '../../../../src/pipeline/transfer/reading.ts'
+import { transaction } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
+import { releaseMended } from '../../../../src/pipeline/warehouse/readings/invalid-records.ts'
 import { causePageKey, readQuarantineGroups } from '../../../../src/pipeline/warehouse/reports/cause-groups.ts'
 import { readKnownCoverage } from '../../../../src/pipeline/warehouse/reports/coverage-report.ts'
 import { compareWithStored } from '../../../../src/pipeline/warehouse/verification/compare-records.ts'
@@ -51,6 +53,22 @@ test('a record leaves the quarantine when a later reading of its window does not
   await story.read()
   expect(await left(), 'by the window').toEqual([])
   expect(await reasonsOfDays()).toEqual([])
+})
+
+test.for<[string, Partial<Parameters<typeof releaseMended>[1][number]>]>([
+  ['that is not believed', { believed: false }],
+  ['that only says that nothing has changed', { unchanged: true }],
+  ['while upstream derives', { word: 'pending' }],
+  ['beside a newer one', { newer: [{ startMs: 0, endMs: 1, sentAtMs: 2, crossingHashes: [], reachesBack: false }] }],
+])('a reading %s releases no record from the quarantine', async ([, more], { story, warehouse }) => {
+  const reading = scoresReading({ profileId: story.ada, sentAtMs: Date.now() + DAY, records: [] })
+  const whole = { ...reading, believed: true, newer: [] }
+  const left = async () => (await warehouse.rows('select 1 from vitalsync.quarantine')).length
+
+  await transaction(warehouse.pool, (tx) => releaseMended(tx, [{ ...whole, ...more }]))
+  expect(await left()).toBe(2)
+  await transaction(warehouse.pool, (tx) => releaseMended(tx, [whole]))
+  expect(await left()).toBe(0)
 })
 
 test('after a replay gaps and days say that the span is read again, not that nothing has asked for it', async ({

@@ -1,4 +1,4 @@
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
 import { latenessBin, noLatenessCounts } from '../../../../src/pipeline/ledger/lateness.ts'
 import { refreshSettleTimes } from '../../../../src/pipeline/warehouse/ledger/settle-times.ts'
@@ -239,4 +239,45 @@ test('counts that cannot be written down are written with the next ones', async 
     isAway = false
   }
   expect(await rows('select bin, seen::int from vitalsync.lateness')).toEqual([{ bin: 3, seen: 12 }])
+})
+
+test('counts are written every five seconds, one write after another, and a meter closes after the last of them', async ({
+  warehouse,
+  onTestFinished,
+}) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { pool, rows } = warehouse
+  const writes: Array<() => void> = []
+  const query = async (...asked: Parameters<Pool['query']>) => {
+    await new Promise<void>((resolve) => writes.push(resolve))
+    return pool.query(...asked)
+  }
+  const meter = openLatenessMeter({ pool: Object.assign(Object.create(pool), { query }), account: 'test' })
+  const count = () => {
+    const counts = noLatenessCounts()
+    counts.seen[3] = 1
+    meter.add(new Map([[scores, counts]]))
+  }
+  const turns = async () => {
+    for (let turn = 0; turn < 5; turn += 1) await rows('select 1')
+  }
+  for (let times = 0; times < 3; times += 1) {
+    count()
+    vi.advanceTimersByTime(5000)
+    await turns()
+  }
+  expect(writes).toHaveLength(1)
+  writes[0]?.()
+  for (const untilMs = performance.now() + 5000; writes.length === 1 && performance.now() < untilMs; ) await turns()
+  expect(writes).toHaveLength(2)
+  let isClosed = false
+  const closing = meter.close().then(() => {
+    isClosed = true
+  })
+  await turns()
+  expect(isClosed).toBe(false)
+  writes[1]?.()
+  await closing
+  expect(await rows('select bin, seen::int from vitalsync.lateness')).toEqual([{ bin: 3, seen: 3 }])
 })

@@ -7,11 +7,17 @@ import { createDivision } from '../../../../src/pipeline/warehouse/divided/divis
 import { type LockedLedgerRow, profileStreamKey } from '../../../../src/pipeline/warehouse/ledger/ledger-rows.ts'
 import { NO_DRIFT } from '../../../../src/pipeline/warehouse/readings/reading-drift.ts'
 import { ReadingQueue } from '../../../../src/pipeline/warehouse/readings/reading-queue.ts'
-import type { ChangeSummary, StreamChanges } from '../../../../src/pipeline/warehouse/readings/record-changes.ts'
-import type {
-  AdmittedReading,
-  PreparedReading,
-  RecordRow,
+import {
+  type ChangeSummary,
+  type StreamChanges,
+  summarizeChanges,
+} from '../../../../src/pipeline/warehouse/readings/record-changes.ts'
+import {
+  type AdmittedReading,
+  latestStartMsOf,
+  type PreparedReading,
+  type RecordRow,
+  toRecordRows,
 } from '../../../../src/pipeline/warehouse/readings/record-rows.ts'
 import { settleReadings } from '../../../../src/pipeline/warehouse/readings/settle-readings.ts'
 import { tagChangesOf } from '../../../../src/pipeline/warehouse/readings/tag-changes.ts'
@@ -147,6 +153,28 @@ test('a second reading settles what was pushed only if the earliest of all chang
   ])
     expect(left(changes), JSON.stringify(changes)).toEqual(began)
   expect(left({ came: [dayMs(30)], changed: [dayMs(30)] })).toEqual([])
+})
+
+test('a record that a snapshot lacks has changed before everything that has settled', () => {
+  const vanished = [{ profileId: '1', endMs: null }]
+  const [changes] = summarizeChanges([{ ...noChanges(demographics), vanished }]).values()
+
+  expect(changes).toEqual({ came: [], changed: [Number.NEGATIVE_INFINITY] })
+})
+
+test('a key of two hundred characters, and a start two days after window and request, are the last that are stored', () => {
+  const record = (type: string, atMs: number) => {
+    const fields = { type, scoreDateTime: new Date(atMs).toISOString() }
+    return { raw: JSON.stringify(fields), fields }
+  }
+  const latestMs = dayMs(32)
+  const isStored = (type: string, atMs: number) =>
+    toRecordRows(scores, [record(type, atMs)], latestMs).rows.length === 1
+
+  expect(latestStartMsOf({ window: span(10, 20), sentAtMs: dayMs(30) })).toBe(latestMs)
+  expect(latestStartMsOf({ window: span(10, 30), sentAtMs: dayMs(20) })).toBe(latestMs)
+  expect([isStored('x'.repeat(200), dayMs(1)), isStored('x'.repeat(201), dayMs(1))]).toEqual([true, false])
+  expect([isStored('sleep', latestMs), isStored('sleep', latestMs + 1)]).toEqual([true, false])
 })
 
 test('a record of a covered day that changed makes the day due again, suspect, and a silent difference', () => {

@@ -43,6 +43,19 @@ test('a record across two windows that vanishes is marked gone by the window tha
   expect(await warehouse.rows('select raw from warehouse.history')).toEqual([{ raw: deep }])
 })
 
+test('a record that vanishes is marked gone also if it began before all records of the answer', async ({
+  warehouse,
+}) => {
+  const { store, gone } = await openBiomarkers(warehouse)
+  const early = { ...deep, startDateTime: march(4, '12:00:00Z') }
+  await store(0, left, [early, light])
+  await store(0, right, [early, light])
+
+  await store(10, right, [light])
+
+  expect(await gone()).toEqual(['deep'])
+})
+
 test('the window that holds only its start says nothing about it', async ({ warehouse }) => {
   const { store, gone } = await openBiomarkers(warehouse)
   await store(0, left, [deep, light])

@@ -59,8 +59,10 @@ test('what a reading stored is counted, whether it is believed or not; of an era
   expect(await store(ada, 10, [3])).toMatchObject({ outcome: 'suspicious', written: 1 })
   expect(await store(bob, 0, [1])).toMatchObject({ outcome: 'erased' })
 
-  expect(counted).toEqual([ada, ada])
   await writer.close()
+  expect(counted).toEqual([ada, ada])
+  // A reading that is not believed lacks records, and is no evidence of how late upstream is.
+  expect(await warehouse.rows('select 1 from vitalsync.lateness')).toEqual([])
 })
 
 test('the types beyond two hundred are counted together', async ({ warehouse }) => {

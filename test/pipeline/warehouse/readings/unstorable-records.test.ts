@@ -6,7 +6,8 @@ import { mayBeUnstorable } from '../../../../src/pipeline/warehouse/readings/sto
 import { soon } from '../../../support/fixtures.ts'
 import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { scores } from '../../../support/stream-by-name.ts'
-import { connect, march, scoreRecord, scoresReading, test } from '../../../support/test-warehouse.ts'
+import { openTestPool } from '../../../support/test-pool.ts'
+import { connect, march, openTestWriter, scoreRecord, scoresReading, test } from '../../../support/test-warehouse.ts'
 
 const good = [scoreRecord({ scoreDateTime: march(1) }), scoreRecord({ scoreDateTime: march(3) })]
 
@@ -46,6 +47,34 @@ test('a record that cannot be stored costs neither the other records nor other p
   expect(aside).toMatchObject(asExpected.map((row) => ({ ...row, direction: 'pull' })))
   for (const row of aside) expect(String(row['reason'])).not.toMatch(/xxx|ud800|99999|1e200/)
   for (const id of poisoned) expect(await warehouse.covered(id, 'scores')).toContain('2026-03-05')
+})
+
+test('a reading keeps aside its records without a name and its records that Postgres refuses', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const request = scoresReading({ profileId: ada, sentAtMs: warehouse.startedAtMs, records: good })
+  const odd = [poisons['no name'], poisons['half a character']].map((raw) => ({ raw, fields: JSON.parse(raw) }))
+
+  expect(await warehouse.writer.store({ ...request, records: [...request.records, ...odd] })).toMatchObject({
+    written: 2,
+    invalid: 2,
+  })
+  expect(await warehouse.rows('select 1 from vitalsync.quarantine')).toHaveLength(2)
+})
+
+test('a record whose trial fails because the database is away is not refused: the reading fails as a whole', async ({
+  warehouseUrl,
+}) => {
+  const away = openTestPool(warehouseUrl)
+  await away.end()
+  const writer = openTestWriter(away)
+  const raw = poisons['half a character']
+  const request = scoresReading({ profileId: '1', sentAtMs: Date.now(), records: good })
+
+  const storing = writer.store({ ...request, records: [{ raw, fields: JSON.parse(raw) }] })
+
+  await expect(storing).rejects.toThrow('after calling end on the pool')
 })
 
 /** JSON as another program might write it: escapes where none are needed, numbers in any form, nesting. */
