@@ -45,6 +45,15 @@ test.for<[string, Producer, object, string, unknown[]]>([
   expect(producer.lane).toBe(lane)
 })
 
-test('a sentinel hands its draw to each of its jobs', () => {
-  expect(sentinel.jobParams({ ...draw, slotAt: 'x' })).toEqual(draw)
+const streams = ['scores']
+test.for<[Producer, object, object]>([
+  [sentinel, { ...draw, slotAt: 'x' }, draw],
+  [backfill, { from: 1, to: 2, profileIds, again: false }, { from: 1, to: 2 }],
+  [backfill, { from: 1, to: 2, streams, again: true }, { from: 1, to: 2, streams, again: true }],
+  [sync, { profileIds }, {}],
+  [sync, { streams }, { streams }],
+  [nightly, { slotAt: 'x' }, {}],
+  [sweep, { slotAt: 'x' }, {}],
+])('%o hands from %o to each of its jobs %o', ([producer, params, ofJob]) => {
+  expect(producer.jobParams(producer.params.parse(params))).toEqual(ofJob)
 })

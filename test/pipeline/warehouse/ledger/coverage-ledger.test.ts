@@ -4,6 +4,7 @@ import { streamByName } from '../../../support/stream-by-name.ts'
 import {
   endedJob,
   march,
+  marchMs,
   scoreRecord,
   scoresReading,
   test,
@@ -41,6 +42,82 @@ test('a refused window is left alone for a while, longer each time, and blocks n
   expect(await rows(kept)).toEqual([{ attempts: 2, minutes: 30 }])
   for (let times = 0; times < 20; times += 1) await ledger.recordRefusal(refusal)
   expect(await rows(kept)).toEqual([{ attempts: 22, minutes: 7 * 24 * 60 }])
+})
+
+test('a refusal that joins several takes the most attempts and the first instant of them, and none is kept of the erased', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, rows, startedAtMs } = warehouse
+  const refuse = (from: number, to: number) => {
+    const window = { startMs: startedAtMs - from * DAY, endMs: startedAtMs - to * DAY }
+    return ledger.recordRefusal({ profileId: ada, stream: 'scores', window, status: 400, reason: 'no' })
+  }
+  await refuse(90, 60)
+  await rows(`update vitalsync.refusals set first_at = '2026-03-02'`)
+  for (let times = 0; times < 3; times += 1) await refuse(60, 30)
+  await refuse(30, 10)
+  await refuse(80, 20)
+
+  expect(await rows('select attempts, first_at from vitalsync.refusals')).toEqual([
+    { attempts: 4, first_at: new Date('2026-03-02') },
+  ])
+  await warehouse.profiles.erase(ada)
+  await refuse(80, 20)
+  expect(await rows('select 1 from vitalsync.refusals')).toEqual([])
+})
+
+test('a plan reaches two days ahead, or to the end of its range; a snapshot never beyond the present', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, writer, startedAtMs: sentAtMs } = warehouse
+  const nowMs = marchMs(20, '10:00:00Z')
+  const planned = async (more: object = {}) => {
+    const plan = await ledger.plan({ profileId: ada, nowMs, streams: ['scores', 'demographics'], ...more })
+    return Map.groupBy(plan?.due ?? [], ({ stream }) => stream.name)
+  }
+  const ends = async (more?: object) =>
+    [...(await planned(more))].map(([name, due]) => [name, Math.max(...due.map(({ window }) => window.endMs))])
+  const range = { startMs: marchMs(1), endMs: marchMs(18, '05:00:00Z') }
+
+  expect(await ends()).toEqual([
+    ['scores', nowMs + 2 * DAY],
+    ['demographics', nowMs],
+  ])
+  await writer.store(scoresReading({ profileId: ada, sentAtMs, records: [], tag: '"a"' }))
+  expect(await ends()).toEqual([
+    ['scores', marchMs(27)], // so that the next nights ask for the same window
+    ['demographics', nowMs],
+  ])
+  expect(await ends({ range })).toEqual([
+    ['scores', range.endMs],
+    ['demographics', range.endMs],
+  ])
+  const scoresDue = (await planned()).get('scores')
+  const window = { startMs: marchMs(9), endMs: marchMs(12) }
+  await writer.store(
+    scoresReading({ profileId: ada, stream: streamByName('trends'), window, sentAtMs, records: [], tag: '"b"' }),
+  )
+  expect((await planned()).get('scores')).toEqual(scoresDue)
+})
+
+test('a plan just after a push leaves out what it touched, and what is refused as well', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, rows, startedAtMs: nowMs } = warehouse
+  const range = { startMs: marchMs(1), endMs: marchMs(20) }
+  await rows(`update vitalsync.ledger set digesting = '{["2026-03-05Z","2026-03-08Z")}', touched_at = statement_timestamp(),
+    read_at = statement_timestamp()`)
+  const window = { startMs: marchMs(12), endMs: marchMs(15) }
+  await ledger.recordRefusal({ profileId: ada, stream: 'scores', window, status: 400, reason: 'no' })
+
+  const plan = await ledger.plan({ profileId: ada, nowMs, streams: ['scores'], range })
+
+  expect(plan?.due.map((due) => due.window)).toEqual([
+    { startMs: marchMs(15), endMs: range.endMs },
+    { startMs: marchMs(8), endMs: marchMs(12) },
+    { startMs: range.startMs, endMs: marchMs(5) },
+  ])
 })
 
 test('a reading of a refused span ends the refusal, also when windows have shifted since', async ({ warehouse }) => {
