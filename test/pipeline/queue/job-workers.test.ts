@@ -22,13 +22,20 @@ type Worked = {
   readonly pauses: LanePause[]
   add(profileId: string, options?: { lane?: Lane; attempts?: number; jobId?: string; form?: number }): Promise<unknown>
   readonly logged: () => Array<Record<string, unknown>>
+  readonly workers: ReturnType<typeof startWorkers>
 }
 
-const test = base.extend<{ start: (work: Work, wrap?: (engine: QueueEngine) => QueueEngine) => Promise<Worked> }>({
+type Start = (
+  work: Work,
+  wrap?: (engine: QueueEngine) => QueueEngine,
+  record?: (attempt: JobAttempt) => Promise<void>,
+) => Promise<Worked>
+
+const test = base.extend<{ start: Start }>({
   start: async ({ database }, use) => {
     const engine = await openQueueEngine(database)
     const closing: Array<() => Promise<void>> = []
-    await use(async (work, wrap = (queueEngine) => queueEngine) => {
+    await use(async (work, wrap = (queueEngine) => queueEngine, record = async () => undefined) => {
       const attempts: JobAttempt[] = []
       const pauses: LanePause[] = []
       const lines: string[] = []
@@ -44,7 +51,10 @@ const test = base.extend<{ start: (work: Work, wrap?: (engine: QueueEngine) => Q
         jobs: [jobOf(work)],
         concurrency: { nightly: 1, manual: 4, backfill: 1 },
         context: contextWith(),
-        onAttempt: async (attempt) => void attempts.push(attempt),
+        onAttempt: async (attempt) => {
+          attempts.push(attempt)
+          await record(attempt)
+        },
         onPause: (pause) => void pauses.push(pause),
         leaseMs: 30_000,
         log: createLog({ level: 'info', destination }),
@@ -58,7 +68,7 @@ const test = base.extend<{ start: (work: Work, wrap?: (engine: QueueEngine) => Q
             { runId: '1', profileId, params: {}, ...(form ? { form } : {}) },
             { attempts: most, removeOnComplete: true, removeOnFail: true, ...(jobId ? { jobId } : {}) },
           )
-      return { engine, attempts, pauses, add, logged: () => lines.map((line) => JSON.parse(line)) }
+      return { engine, attempts, pauses, add, workers, logged: () => lines.map((line) => JSON.parse(line)) }
     })
     for (const close of closing) await close()
     await engine.close()
@@ -260,4 +270,59 @@ test('a job knows its last attempt, and its lane, and one that is refused has no
   ])
   await expect.poll(() => engine.queue('nightly').getJobCountByTypes('waiting', 'active', 'delayed'), soon).toBe(0)
   expect(attempts).toMatchObject([{ isPause: false }, { isPause: false }, { isPause: false }])
+})
+
+test('a worker counts the jobs that are under way and the attempts that ended, however they end, by the clock of the warehouse', async ({
+  start,
+}) => {
+  const released = Promise.withResolvers<void>()
+  const { add, attempts, workers } = await start(async ({ profileId }) => {
+    await released.promise
+    if (profileId === 'bob') throw new Rejected('refused', { status: 400 })
+  })
+  await add('ada')
+  await add('bob')
+  await expect.poll(() => [workers.active(), workers.ended()], soon).toEqual([2, 0])
+
+  released.resolve()
+
+  await expect.poll(() => [workers.active(), workers.ended()], soon).toEqual([0, 2])
+  const begunAtMs = contextWith().now()
+  expect(attempts).toMatchObject([{ begunAtMs }, { begunAtMs }])
+})
+
+test('a failure that cannot be recorded is left to the next attempt, and a success is none until it is recorded', async ({
+  start,
+}) => {
+  const outcomes: string[] = []
+  let waits = 1
+  const { add, pauses } = await start(
+    async () => {
+      waits -= 1
+      if (waits >= 0) throw wait(1)
+    },
+    undefined,
+    async ({ outcome }) => {
+      outcomes.push(outcome)
+      if (outcomes.length <= 2) throw new Error('the warehouse is away')
+    },
+  )
+  await add('ada', { attempts: 2 })
+
+  await expect.poll(() => outcomes, { ...soon, timeout: 30_000 }).toEqual(['again', 'done', 'again', 'done'])
+  expect(pauses).toHaveLength(1)
+})
+
+test('a job that is aborted because its process stops waits again at once, with all its attempts', async ({
+  start,
+}) => {
+  const { engine, add, workers } = await start(async ({ context: { signal } }) => {
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  })
+  await add('ada')
+  await expect.poll(() => workers.active(), soon).toBe(1)
+
+  await workers.close(0)
+
+  expect(await engine.queue('manual').getWaiting()).toMatchObject([{ attemptsMade: 0 }])
 })

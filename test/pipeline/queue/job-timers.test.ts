@@ -1,0 +1,23 @@
+import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { withJobTimeout } from '../../../src/pipeline/queue/job-timeout.ts'
+import { noCounts } from '../../../src/pipeline/transfer/order.ts'
+
+test('the timers of a job end with it, also when it ends after it was aborted', async ({ onTestFinished }) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const job = { name: 'job', payload: z.unknown(), attemptsMax: 1, timeoutMs: 1000, run: async () => noCounts }
+  const stopping = new AbortController()
+  const aborted = (signal: AbortSignal) =>
+    new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('ended')))
+
+  expect(await withJobTimeout(job, undefined, async () => 'done')).toBe('done')
+  expect(vi.getTimerCount()).toBe(0)
+  const late = withJobTimeout(job, stopping.signal, aborted)
+  vi.advanceTimersByTime(1000)
+  expect(await late).toBe('ended')
+  const stopped = withJobTimeout(job, stopping.signal, aborted)
+  stopping.abort()
+  expect(await stopped).toBe('ended')
+  expect(vi.getTimerCount()).toBe(0)
+})
