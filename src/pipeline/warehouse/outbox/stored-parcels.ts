@@ -20,7 +20,7 @@ export async function packParcels<T extends { readonly item: OutboxItem }>(
   tx: Tx,
   entries: readonly T[],
 ): Promise<Array<T & ParcelPlace>> {
-  const groups = Map.groupBy(entries, ({ item }) => `${item.profileId} ${item.stream} ${item.mode ?? 'patch'}`)
+  const groups = Map.groupBy(entries, ({ item }) => `${item.profileId} ${item.stream}`)
   const packed = [...groups.values()].flatMap((group): PackedItems<T>[] => {
     const sorted = group.toSorted((a, b) => a.item.endAtMs - b.item.endAtMs)
     const sizes = sorted.map(({ item }) => Buffer.byteLength(item.body))
