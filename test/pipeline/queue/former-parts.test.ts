@@ -105,6 +105,7 @@ test('a worker takes the former parts that are its own by the number of parts, a
   expect(await startedBy([0], 9)).toEqual([3, 6])
   expect(await startedBy([0, 1], 9)).toEqual([3, 4, 6, 7])
   expect(await startedBy([0, 1], 2)).toEqual([3, 4])
+  expect(await startedBy([2], 1)).toEqual([5])
 })
 
 test('a former part without jobs is left, and begun again when it holds jobs again', async () => {

@@ -183,12 +183,14 @@ test('a running run keeps its orders when ended runs are deleted, and each sched
   const running = await runs.claimSlot('sweep', hours(-1))
   await recordPage(runs, running?.id ?? '', [order(ada)])
   await rows(
-    `insert into vitalsync.tokens (account, expires_at, lease_until) values ('leased', now() - interval '91 days', now() + interval '1 hour')`,
+    `insert into vitalsync.tokens (account, expires_at, lease_until) values
+       ('leased', now() - interval '92 days', now() + interval '1 hour'), ('free', now() - interval '91 days', null)`,
   )
 
   expect(await deleteAll(warehouse, endedRuns)).toBe(1)
-  expect(await deleteAll(warehouse, 'tokens that expired')).toBe(0)
+  expect(await deleteAll(warehouse, 'tokens that expired')).toBe(1)
 
+  expect(await rows('select account from vitalsync.tokens')).toEqual([{ account: 'leased' }])
   expect((await runs.listOpenOrders(running?.id ?? '', '0', 10)).orders).toMatchObject([{ profileId: ada }])
   expect(await rows('select schedule, run_id from vitalsync.slots order by 1')).toEqual([
     { schedule: 'nightly', run_id: null },

@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
+import { catalogue } from '../../../../config/streams.ts'
 import { MINUTE } from '../../../../src/base/time/units.ts'
 import type { OutboxItem } from '../../../../src/pipeline/transfer/parcel.ts'
+import { createOutbox } from '../../../../src/pipeline/warehouse/outbox/outbox.ts'
 import { createSeededRandom } from '../../../../src/service/sandbox/people/seeded-random.ts'
 import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { march, marchMs, test, type Warehouse } from '../../../support/test-warehouse.ts'
@@ -107,6 +109,16 @@ test('logs that were handed in before the import are noted with that time, the f
     { first: new Date(marchMs(4)), last: new Date(marchMs(6)), device: 'phone' },
     { first: new Date(marchMs(3)), last: new Date(marchMs(4)), device: 'watch' },
   ])
+})
+
+test('logs are handed in when the clock of the warehouse says so', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { pool, rows } = warehouse
+
+  await createOutbox({ pool, catalogue, firstReadingMs: 0, now: () => marchMs(7) }).add([item(ada, 'a', [0, 30])])
+
+  const at = new Date(marchMs(7))
+  expect(await rows('select first_at, last_at from vitalsync.log_days')).toEqual([{ first_at: at, last_at: at }])
 })
 
 test('logs that are added while the habit of the person is computed mark the person again', async ({ warehouse }) => {

@@ -5,6 +5,7 @@ import { itemsOf, type OutboxItem, type Parcel } from '../../../../src/pipeline/
 import { openRehearsal } from '../../../../src/pipeline/warehouse/outbox/rehearsal.ts'
 import { soon } from '../../../support/fixtures.ts'
 import { countLockWaiters } from '../../../support/lock-waiters.ts'
+import { recordPage } from '../../../support/record-orders.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
 import {
   connect,
@@ -191,6 +192,22 @@ test('partial demographics that wait say together what they say one after the ot
   expect(await textsOf(place)).toEqual(['{"education":"x"}'])
 })
 
+test('two updates of one person that come at once wait as one', async ({ warehouse, warehouseUrl }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const other = await connect(warehouseUrl)
+  await other.query('begin')
+  await other.query('select from vitalsync.profiles where id = $1 for update', [ada])
+  const adding = [{ age: 40 }, { gender: 'Female' }].map((body) => warehouse.outbox.add([demographics(ada, body)]))
+  await expect.poll(() => countLockWaiters(warehouse.rows), soon).toBe(2)
+
+  await other.query('commit')
+  await Promise.all(adding)
+
+  const [text = ''] = await textsOf({ warehouse, profileId: ada, stream: 'demographics' })
+  expect(JSON.parse(text)).toEqual({ age: 40, gender: 'Female' })
+  await other.end()
+})
+
 test('an update that replaces what a waiting one of the same fields would have changed counts as a change', async ({
   warehouse,
 }) => {
@@ -352,6 +369,29 @@ test('a refusal of an item that was replaced meanwhile has no effect', async ({ 
   expect(await textsOf({ warehouse, profileId: ada })).toEqual([log(ada, 'a', 2, { value: 7 }).body])
 })
 
+test('a refusal of an item whose parcel another worker has marked as sent meanwhile has no effect', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { outbox, rows } = warehouse
+  await outbox.add([log(ada, 'a', 2)])
+  const parcels = await waitingOf({ warehouse, profileId: ada })
+  await sendAll({ warehouse, profileId: ada })
+
+  const pieces = parcels.flatMap(itemsOf).map((piece) => ({ ...piece, reason: 'no', path: '' }))
+  await outbox.quarantineRefused({ profileId: ada, stream: 'data-logs', parcels }, pieces)
+
+  expect(await rows('select 1 from vitalsync.quarantine')).toEqual([])
+})
+
+test('items come out of their parcel by their bytes, whatever stands in them', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const items = ['é', '😀', 'a'].map((note, index) => log(ada, `item-${index}`, index + 1, { note }))
+  await warehouse.outbox.add(items)
+
+  expect(await textsOf({ warehouse, profileId: ada })).toEqual(items.map(({ body }) => body))
+})
+
 test('pushed items make the windows that they touch due again, in the streams that they touch', async ({
   warehouse,
 }) => {
@@ -420,10 +460,14 @@ test('an item that upstream has already is marked sent without touching a window
   const covered = await warehouse.covered(ada, 'scores')
   await outbox.add([demographics(ada, { age: 40 })])
 
+  const run = await warehouse.runs.create('sync', {})
+  await recordPage(warehouse.runs, run.id, [{ profileId: ada, job: 'sync-profile', params: {} }])
+
   expect(await outbox.lastSnapshot(ada, 'demographics')).toEqual({ age: 40, gender: 'Female' })
   const place = { warehouse, profileId: ada, stream: 'demographics' } as const
   await outbox.markKnown({ ...place, parcels: await waitingOf(place) })
 
   expect(await waitingOf(place)).toEqual([])
   expect(await warehouse.covered(ada, 'scores')).toBe(covered)
+  expect(await warehouse.runs.get(run.id)).toMatchObject({ itemsPushed: 0, itemsPushedElsewhere: 0 })
 })

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, vi } from 'vitest'
 import { createLog } from '../../../../src/base/log.ts'
 import { HOUR, SECOND } from '../../../../src/base/time/units.ts'
-import { startDatabaseClock } from '../../../../src/pipeline/warehouse/postgres/database-clock.ts'
+import { setLibraryClock, startDatabaseClock } from '../../../../src/pipeline/warehouse/postgres/database-clock.ts'
 import { test } from '../../../support/test-warehouse.ts'
 
 const log = createLog({ level: 'silent' })
@@ -47,4 +47,39 @@ test('a first connection that is slow does not put the clock ahead', async ({ wa
   const { rows } = await pool.query<{ ms: number }>('select extract(epoch from clock_timestamp())::float8 * 1000 as ms')
 
   expect(clock.now()).toBeLessThan((rows[0]?.ms ?? 0) + SECOND / 2)
+})
+
+test('the clock that libraries go by is not taken for the machine’s', async ({ warehouse }) => {
+  onTestFinished(setLibraryClock(() => 0))
+  const clock = await startDatabaseClock(warehouse.pool, { log, onSkewed: () => undefined })
+  onTestFinished(clock.close)
+
+  expect(Math.abs(clock.skewMs())).toBeLessThan(SECOND)
+})
+
+test('the answer of the database is as old as half of its way', async ({ warehouse: { pool } }) => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance', 'setInterval', 'clearInterval'], now: 0 })
+  onTestFinished(() => void vi.useRealTimers())
+  const query = async () => {
+    vi.advanceTimersByTime(100)
+    const rows = [{ ms: Date.now() }]
+    vi.advanceTimersByTime(100)
+    return { rows }
+  }
+  const clock = await startDatabaseClock(Object.assign(Object.create(pool), { query }), {
+    log,
+    onSkewed: () => undefined,
+  })
+  onTestFinished(clock.close)
+
+  expect([clock.now(), clock.skewMs()]).toEqual([Date.now(), 0])
+})
+
+test('of several library clocks the last holds, whichever ends first', () => {
+  const [endFirst, endSecond] = [setLibraryClock(() => 1), setLibraryClock(() => 2)]
+  expect(Date.now()).toBe(2)
+  endFirst()
+  expect(Date.now()).toBe(2)
+  endSecond()
+  expect(Date.now()).toBeGreaterThan(2)
 })

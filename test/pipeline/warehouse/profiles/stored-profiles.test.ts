@@ -1,5 +1,7 @@
 import { expect, vi } from 'vitest'
+import { catalogue } from '../../../../config/streams.ts'
 import { HOUR, MINUTE } from '../../../../src/base/time/units.ts'
+import { createProfiles } from '../../../../src/pipeline/warehouse/profiles/stored-profiles.ts'
 import { soon } from '../../../support/fixtures.ts'
 import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { recordPage } from '../../../support/record-orders.ts'
@@ -121,6 +123,41 @@ test('an import that meets an erasure under way does not bring the person back',
   expect(await adding).toEqual({ added: 0, known: 0, erased: 1 })
   expect(await profiles.findId('ada')).toBeUndefined()
   await other.end()
+})
+
+test('the first two erasures at once share one key, by which both are known again', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const { profiles, rows } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  await rows('create table vitalsync.held_up (name_id bigint references vitalsync.names on delete cascade)')
+  const other = await connect(warehouseUrl)
+  await other.query('begin; lock vitalsync.held_up in access exclusive mode')
+  const erasing = [profiles.erase(ada)]
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(1)
+  erasing.push(profiles.erase(bob))
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(2)
+
+  await other.query('commit')
+  await Promise.all(erasing)
+
+  expect(await profiles.erasedAmong(['ada', 'bob', 'eve'])).toEqual(new Set(['ada', 'bob']))
+  await other.end()
+})
+
+test('an erasure with a TOKEN_KEY that does not open the key of the hashes fails, and leaves that key', async ({
+  warehouse,
+}) => {
+  const { profiles, pool } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  await profiles.erase(ada)
+  const others = createProfiles({ pool, catalogue, tokenKeys: [Buffer.alloc(32, 9)] })
+
+  await expect(others.erase(bob)).rejects.toThrow('TOKEN_KEY does not open')
+
+  expect(await profiles.findId('bob')).toEqual({ profileId: bob })
+  expect(await profiles.erasedAmong(['ada'])).toEqual(new Set(['ada']))
 })
 
 test('an erasure takes the rows of one profile alone, in every table', async ({ warehouse }) => {

@@ -1,6 +1,6 @@
 import { createDecipheriv, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createKeyring } from '../../../../src/pipeline/warehouse/seals/keyring.ts'
+import { createKeyring, openToken, sealToken } from '../../../../src/pipeline/warehouse/seals/keyring.ts'
 
 const key = randomBytes(32)
 
@@ -24,4 +24,20 @@ test('a seal opens in its own place only, unchanged, by its own key', () => {
   expect(keyring.open(changed, 'of ada')).toBe(undefined)
   expect(createKeyring([randomBytes(32)]).open(sealed, 'of ada')).toBe(undefined)
   expect(keyring.seal('a token', 'of ada')).not.toEqual(sealed)
+})
+
+test('a sealed token opens in its own row and generation only', () => {
+  const keyring = createKeyring([key])
+  const name = { account: 'a', profileId: '7' }
+  const sealed = sealToken(keyring, { name, generation: 3 }, { secret: 's', refreshSecret: 'r' })
+  const opened = (more: object, generation = 3) =>
+    openToken(keyring, { name: { ...name, ...more }, generation }, sealed)
+
+  expect(opened({})).toEqual({ secret: 's', refreshSecret: 'r' })
+  expect([opened({}, 2), opened({}, 4)]).toEqual([undefined, undefined])
+  expect([opened({ account: 'b' }), opened({ profileId: '8' }), opened({ profileId: undefined })]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
 })
