@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { HOUR } from '../../../../src/base/time/units.ts'
-import type { OutboxItem } from '../../../../src/pipeline/transfer/parcel.ts'
+import { itemsOf, type OutboxItem } from '../../../../src/pipeline/transfer/parcel.ts'
 import { scores } from '../../../support/stream-by-name.ts'
 import { marchMs, test, type Warehouse } from '../../../support/test-warehouse.ts'
 
@@ -134,4 +134,19 @@ test('items that come make their profile due at once, and never later than it wa
     { id: bob, later: false, same: true },
     { id: eve, later: true, same: false },
   ])
+})
+
+test('a refusal of an item whose parcel another worker has marked as sent meanwhile has no effect', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { outbox, rows } = warehouse
+  await outbox.add([log(ada, 2)])
+  const { parcels } = await outbox.readWaiting(ada, 'data-logs')
+  await outbox.markSent({ profileId: ada, stream: 'data-logs', parcels })
+
+  const pieces = parcels.flatMap(itemsOf).map((piece) => ({ ...piece, reason: 'no', path: '' }))
+  await outbox.quarantineRefused({ profileId: ada, stream: 'data-logs', parcels }, pieces)
+
+  expect(await rows('select 1 from vitalsync.quarantine')).toEqual([])
 })

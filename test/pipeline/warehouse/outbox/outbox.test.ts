@@ -369,29 +369,6 @@ test('a refusal of an item that was replaced meanwhile has no effect', async ({ 
   expect(await textsOf({ warehouse, profileId: ada })).toEqual([log(ada, 'a', 2, { value: 7 }).body])
 })
 
-test('a refusal of an item whose parcel another worker has marked as sent meanwhile has no effect', async ({
-  warehouse,
-}) => {
-  const [ada = ''] = await warehouse.addProfiles('ada')
-  const { outbox, rows } = warehouse
-  await outbox.add([log(ada, 'a', 2)])
-  const parcels = await waitingOf({ warehouse, profileId: ada })
-  await sendAll({ warehouse, profileId: ada })
-
-  const pieces = parcels.flatMap(itemsOf).map((piece) => ({ ...piece, reason: 'no', path: '' }))
-  await outbox.quarantineRefused({ profileId: ada, stream: 'data-logs', parcels }, pieces)
-
-  expect(await rows('select 1 from vitalsync.quarantine')).toEqual([])
-})
-
-test('items come out of their parcel by their bytes, whatever stands in them', async ({ warehouse }) => {
-  const [ada = ''] = await warehouse.addProfiles('ada')
-  const items = ['é', '😀', 'a'].map((note, index) => log(ada, `item-${index}`, index + 1, { note }))
-  await warehouse.outbox.add(items)
-
-  expect(await textsOf({ warehouse, profileId: ada })).toEqual(items.map(({ body }) => body))
-})
-
 test('pushed items make the windows that they touch due again, in the streams that they touch', async ({
   warehouse,
 }) => {

@@ -70,3 +70,12 @@ test('a parcel that two workers mark counts once as pushed by its run', async ({
 
   expect(await runs.get(run.id)).toMatchObject({ itemsPushed: 2 })
 })
+
+test('items come out of their parcel by their bytes, whatever stands in them', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const items = ['é', '😀', 'a'].map((note, index) => log(ada, `item-${index}`, { body: JSON.stringify({ note }) }))
+  await warehouse.outbox.add(items)
+
+  const { parcels } = await warehouse.outbox.readWaiting(ada, 'data-logs')
+  expect(parcels.flatMap(itemsOf).map(({ body }) => body)).toEqual(items.map(({ body }) => body))
+})
