@@ -72,6 +72,44 @@ test.each([
   },
 )
 
+test('the offset at the end of a day does not depend on the order of its logs', () => {
+  const logs = [
+    log('heart_rate', '2026-03-10T20:00:00+02:00', [0, 60]),
+    log('weight', '2026-03-10T18:00:00Z', [0, 70]),
+    log('weight', '2026-03-11T07:00:00Z', [0, 70]),
+  ]
+  const early = Array.from({ length: 15 }, (_, index) =>
+    log('heart_rate', `2026-03-10T08:${index + 10}:00+02:00`, [0, 60]),
+  )
+  const bounds = (all: readonly DataLog[]) => dayBoundsOf(createLogsByDay(all), march10)
+
+  expect(bounds([...logs.toReversed(), ...early])).toEqual(bounds([...logs, ...early]))
+})
+
+test('the first day of all begins by the offset in which its first logs are, and a log from the evening before tells its end', () => {
+  const [morning, evening] = ['2026-03-10T08:00:00+02:00', '2026-03-10T20:00:00+01:00'].map((start) =>
+    log('heart_rate', start, [0, 60]),
+  )
+  const night = log('sleep_stage_sleeping', '2026-03-09T23:00:00-03:00', [8 * 60, 1], { endOffset: -120 })
+  const bounds = (...all: Array<DataLog | undefined>) =>
+    dayBoundsOf(createLogsByDay(all.filter((one) => one !== undefined)), march10)
+
+  expect(bounds(morning, evening)?.span).toEqual({
+    startMs: Date.parse('2026-03-10T00:00:00+02:00'),
+    endMs: Date.parse('2026-03-11T00:00:00+01:00'),
+  })
+  expect(bounds(night)?.offset).toBe(-120)
+})
+
+test('a day that a person crosses eastward over the date line is empty at the least', () => {
+  const logs = ['2026-03-09T12:00:00-12:00', '2026-03-10T23:00:00+14:00'].map((start) =>
+    log('heart_rate', start, [0, 60]),
+  )
+  const endMs = Date.parse('2026-03-11T00:00:00+14:00')
+
+  expect(dayBoundsOf(createLogsByDay(logs), march10)?.span).toEqual({ startMs: endMs, endMs })
+})
+
 const sleeping = (start: string, minutes: number, extra: Partial<DataLog> = {}) =>
   log('sleep_stage_sleeping', start, [minutes, 1], extra)
 
