@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { expect } from 'vitest'
-import { DAY } from '../../src/base/time/units.ts'
+import { DAY, MINUTE, SECOND } from '../../src/base/time/units.ts'
 import {
   createApiKey,
   ensureAccount,
@@ -251,6 +251,38 @@ async function whileLocked(
   holder.release()
   return ended
 }
+
+test('refreshed tokens keep their key, live no longer than the spent ones, and end with their family after ninety days', async ({
+  pool,
+}) => {
+  const accountId = await ensureAccount(pool, { name: 'a', nowAt })
+  const { publicId: keyId } = await createApiKey(pool, { accountId, kind: 'client', label: 'test', nowAt })
+  const profileId = (await createProfile(pool, { accountId, externalId: 'ada', nowAt })) ?? ''
+  const grant = { accountId, profileId, readOnly: false, nowMs, lifetimeSeconds: 600, keyId }
+  let refreshToken = (await issueProfileToken(pool, grant))?.refreshToken ?? ''
+  const [first, endMs] = [refreshToken, nowMs + 90 * DAY]
+  const spend = (token: string, atMs: number) =>
+    rotateRefreshToken(pool, { refreshToken: token, accountId, profileId, nowMs: atMs, lifetimeSeconds })
+
+  for (const [atMs, seconds] of [
+    [nowMs + 29 * DAY, 600],
+    [nowMs + 58 * DAY, 600],
+    [nowMs + 87 * DAY, 600],
+    [endMs - 5 * MINUTE, 300],
+  ] as const) {
+    const issued = await spend(refreshToken, atMs)
+    if (typeof issued === 'string') throw new Error(issued)
+    expect(issued.lifetimeSeconds).toBe(seconds)
+    expect(await findTokenOwner(pool, issued.profileToken)).toMatchObject({
+      expiresAtMs: atMs + seconds * SECOND,
+      keyId,
+    })
+    refreshToken = issued.refreshToken
+  }
+  expect(await spend(refreshToken, endMs)).toBe('refused')
+  // A spent token is a theft also when it has expired since.
+  expect(await spend(first, endMs)).toBe('revoked')
+})
 
 test('of two who spend one refresh token at once, one gets a pair and the family ends', async ({ pool }) => {
   const { rotate, revoked } = await fillCredentials(pool)

@@ -70,7 +70,7 @@ export async function deriveDays(task: ProfileDerivation, due: DueDays): Promise
   const outcomes = changedOutcomes(derivation, { candidates, stored })
   const gone = wanted.filter((day) => stored.has(day) && !facts.has(day))
   // A week or month takes its dates from the offset of its last day, which may change while the day's outcome does not.
-  const touched = new Set([...outcomes.keys(), ...changed, ...gone])
+  const touched = new Set([...outcomes.keys(), ...changed])
   const units = unitsReached({ changed: touched, passed: due.passed }, facts.keys())
   return async () => {
     await storeFacts(task, { days: new Set([...changed, ...outcomes.keys()]), facts, outcomes, stored, gone })

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
-import { DAY } from '../../../src/base/time/units.ts'
+import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { test } from '../../support/fixtures.ts'
 import {
@@ -231,10 +231,59 @@ describe('the served records are the records that all logs at once would give', 
     })
   })
 
-  test('when a height of long ago becomes known', async ({ serviceUrl }) => {
+  test.for(['-11:00', '+14:00'])('when time passes over the days of a person at %s', async (offset, { serviceUrl }) => {
+    const offsetOf = (text: string) => /(Z|[+-]\d\d:\d\d)$/.exec(text)?.[0] ?? ''
+    const there = five.flatMap(({ startDateTime, endDateTime, ...log }) => {
+      const former = offsetOf(startDateTime)
+      if (offsetOf(endDateTime) !== former) return []
+      const moved = (text: string) => text.replace(former, offset)
+      return [{ ...log, startDateTime: moved(startDateTime), endDateTime: moved(endDateTime) }]
+    })
+    await withRecompute(serviceUrl, at, async (world) => {
+      const profileId = await createProfile(world.pool)
+      await upload(world, profileId, there)
+      for (const passed of [0, 14, 22]) {
+        world.clock.now = now + passed * HOUR
+        await world.recompute.idle()
+        await served(world, profileId, there)
+      }
+    })
+  })
+
+  test('when a late log comes two days before a day whose offset the next day decides', async ({ serviceUrl }) => {
+    const last = five.at(-1)
+    const day = (back: number) => new Date(now - back * DAY).toISOString().slice(0, 10)
+    const heart = (index: number, start: string) =>
+      ({
+        ...last,
+        id: `7b1d3a54-0f5e-4d2c-9d7a-2f8f3f1c01${String(index).padStart(2, '0')}`,
+        ...{ logType: 'heart', dataType: 'heart_rate', value: 60, unit: 'bpm' },
+        ...{ startDateTime: start, endDateTime: start },
+      }) as DataLogInput
+    const change = [
+      ...Array.from({ length: 40 }, (_, index) => heart(index, `${day(12)}T08:${index + 10}:00+02:00`)),
+      heart(50, `${day(12)}T23:30:00+01:00`),
+      heart(51, `${day(11)}T09:00:00+01:00`),
+    ]
+    const before = five.filter((log) => dayOf(log) < day(13) || dayOf(log) > day(10))
+    const late = heart(52, `${day(14)}T10:00:00+02:00`)
+    await withRecompute(serviceUrl, at, async (world) => {
+      const profileId = await createProfile(world.pool)
+      await upload(world, profileId, [...before, ...change])
+      await world.recompute.idle()
+      await upload(world, profileId, [late])
+
+      await world.recompute.idle()
+
+      await served(world, profileId, [...before, ...change, late])
+    })
+  })
+
+  test('when a height becomes known, and is deleted', async ({ serviceUrl }) => {
+    const heightId = '7b1d3a54-0f5e-4d2c-9d7a-2f8f3f1c0003'
     const height = {
       ...five[0],
-      id: '7b1d3a54-0f5e-4d2c-9d7a-2f8f3f1c0003',
+      id: heightId,
       logType: 'body',
       dataType: 'height',
       value: 1.8,
@@ -251,6 +300,9 @@ describe('the served records are the records that all logs at once would give', 
       await world.recompute.idle()
 
       await served(world, profileId, [...five, height])
+      await remove(world, profileId, [{ id: heightId }])
+      await world.recompute.idle()
+      await served(world, profileId, five)
     })
   })
 })

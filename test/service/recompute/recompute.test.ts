@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
 import { DAY, HOUR } from '../../../src/base/time/units.ts'
+import { recomputeProfile } from '../../../src/service/recompute/recompute-profile.ts'
 import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { deleteMarks, readMarks, tryLockProfile } from '../../../src/service/store/derivation-queue.ts'
@@ -82,6 +83,41 @@ test('changed demographics derive every day again', async ({ serviceUrl }) => {
     expect(new Set(goals.map(({ goal }) => goal))).toEqual(new Set([450]))
   })
 })
+
+test.for(['read-change', 'read-marks', 'derivation-inputs', 'count-logs'])(
+  'demographics that change before a derivation sends %s are those of all records in the end',
+  async (statement, { serviceUrl }) => {
+    await withRecompute(serviceUrl, at, async ({ pool, ...world }) => {
+      const profileId = await createProfile(pool)
+      const night = inputOf(log('sleep_stage_light', '2026-11-12T22:00:00-08:00', [30, 30]))
+      await upload({ pool, ...world }, profileId, [night])
+      const person = { birthDate: '1969-04-01' }
+      let isChanged = false
+      const change = async (asked: unknown) => {
+        if (isChanged || Object(asked).name !== statement) return
+        isChanged = true
+        await writeDemographics(pool, { profileId, fields: person, mode: 'replace', nowAt: new Date(now) })
+      }
+      const connect = async () => {
+        const client = await pool.connect()
+        const query = async (...asked: Parameters<typeof client.query>) => {
+          await change(asked[0])
+          return client.query(...asked)
+        }
+        return Object.assign(Object.create(client), { query })
+      }
+      const task = { profileId, nowAt: new Date(now), cohortOf: async () => null }
+
+      await recomputeProfile(Object.assign(Object.create(pool), { connect }), task)
+      expect(isChanged).toBe(true)
+      await world.recompute.idle()
+
+      expect(await servedRecords({ pool, ...world }, profileId)).toEqual(
+        recordsAtOnce(profileId, [night], now, { ...unknownDemographics, ...person }),
+      )
+    })
+  },
+)
 
 test('changed demographics derive a day again whose only log began on the evening before', async ({ serviceUrl }) => {
   await withRecompute(serviceUrl, at, async (world) => {
