@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { createLog } from '../../../src/base/log.ts'
+import { ABORT_TIMEOUT_MS } from '../../../src/pipeline/queue/job-timeout.ts'
 import { startWorkers } from '../../../src/pipeline/queue/job-workers.ts'
 import type { Job } from '../../../src/pipeline/work/job.ts'
 import type { JobAttempt } from '../../../src/pipeline/work/outcome.ts'
@@ -17,10 +18,15 @@ test('a job that ignores its timeout is ended, and the worker goes on', async ({
     timeoutMs: 50,
     run: () => new Promise(() => undefined),
   }
+  const heeding: Job = {
+    ...stuck,
+    name: 'heeding',
+    run: (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  }
   const workers = startWorkers({
     engine: pipeline.engine,
     parts: [0],
-    jobs: [stuck],
+    jobs: [stuck, heeding],
     concurrency: { nightly: 1, manual: 1, backfill: 1 },
     context: pipeline.context,
     onAttempt: async (attempt) => void attempts.push(attempt),
@@ -29,11 +35,18 @@ test('a job that ignores its timeout is ended, and the worker goes on', async ({
     log: createLog({ level: 'silent' }),
   })
   try {
-    for (const profileId of ['1', '2'])
-      await pipeline.engine.queue('manual').add('stuck', { runId: '1', profileId, params: {} }, { attempts: 1 })
+    for (const [name, profileId] of [
+      ['stuck', '1'],
+      ['heeding', '2'],
+    ] as const)
+      await pipeline.engine.queue('manual').add(name, { runId: '1', profileId, params: {} }, { attempts: 1 })
 
     await expect.poll(() => attempts, soon).toHaveLength(2)
-    expect(attempts).toMatchObject([{ outcome: 'failed' }, { outcome: 'failed' }])
+    expect(attempts).toMatchObject([
+      { job: 'stuck', outcome: 'failed' },
+      { job: 'heeding', outcome: 'failed' },
+    ])
+    expect(attempts[1]?.durationMs).toBeLessThan(ABORT_TIMEOUT_MS)
     expect(workers.ended()).toBeGreaterThanOrEqual(1)
   } finally {
     await workers.close(0)

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../../src/base/time/units.ts'
+import { nextReadingAtMs } from '../../../../src/pipeline/ledger/awaiting-upstream.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
 import {
   endedJob,
@@ -7,6 +8,7 @@ import {
   marchMs,
   scoreRecord,
   scoresReading,
+  settle,
   test,
   type Warehouse,
   wantedFromMs,
@@ -313,6 +315,28 @@ test('the readings since a push are remembered, and a profile is due when the ne
   )
   await read(Date.now())
   expect(await state()).toEqual({ digesting: '{}', ...unread, covered: true, dueInMinutes: 26 * 60 })
+})
+
+test('of several spans that are read again, the one whose next reading counts first decides when that is', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { writer, rows, startedAtMs: sentAtMs } = warehouse
+  const part = (day: number, touchedHours: number, readHours: number, readings: number) => ({
+    ...{ startMs: marchMs(day), endMs: marchMs(day + 1), readings },
+    ...{ touchedAtMs: sentAtMs - touchedHours * HOUR, readAtMs: sentAtMs - readHours * HOUR },
+  })
+  const parts = [part(10, 2, 0.5, 1), part(12, 50, 2, 2)]
+  const stored = parts.map((one) => [one.startMs, one.endMs, one.touchedAtMs, one.readAtMs, one.readings])
+  await rows(`update vitalsync.ledger set rereads = $1 where stream = 'scores'`, [JSON.stringify(stored)])
+
+  await writer.store(scoresReading({ profileId: ada, sentAtMs, records: [] }))
+
+  const nextMs = parts.map((one) => nextReadingAtMs(one, { settleMs: 72 * HOUR, intervalsMs: settle.intervalsMs }))
+  expect(Math.min(...nextMs)).toBeLessThan(Math.max(...nextMs))
+  expect(await rows(`select digested_at from vitalsync.ledger where stream = 'scores'`)).toEqual([
+    { digested_at: new Date(Math.ceil(Math.min(...nextMs))) },
+  ])
 })
 
 test('spans that a job left out because the push was recent are read again, though its last reading went out later', async ({

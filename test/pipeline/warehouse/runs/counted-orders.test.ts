@@ -43,6 +43,28 @@ test('a job counts its requests and rows for its own run alone', async ({ wareho
   })
 })
 
+test('jobs of one person that end together count each for its run, and end each its own failure', async ({
+  warehouse,
+}) => {
+  const { runs, ledger, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const [first, second] = [await runs.create('sync', {}), await runs.create('sync', {})]
+  const jobs = ['sync-profile', 'backfill-profile']
+  for (const job of jobs) await ledger.recordFailed(endedJob(ada, { job }), { reason: 'no', hint: undefined })
+  const finish = (runId: string, job: string, requests: number) =>
+    ledger.recordFinished(endedJob(ada, { runId, job, counts: { ...noCounts, requests } }))
+
+  await Promise.all([
+    finish(first.id, 'sync-profile', 2),
+    finish(second.id, 'sync-profile', 3),
+    finish(second.id, 'backfill-profile', 4),
+  ])
+
+  expect(await runs.get(first.id)).toMatchObject({ requests: 2 })
+  expect(await runs.get(second.id)).toMatchObject({ requests: 7 })
+  expect(await rows('select 1 from vitalsync.failures')).toEqual([])
+})
+
 test('a job leaves open the orders of other jobs, of other profiles, and those that came after it began', async ({
   warehouse,
 }) => {
