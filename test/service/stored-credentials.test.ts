@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { expect } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
 import { DAY, MINUTE, SECOND } from '../../src/base/time/units.ts'
 import {
   createApiKey,
@@ -18,7 +19,8 @@ import {
   rotateRefreshToken,
 } from '../../src/service/store/credentials/issued-tokens.ts'
 import { hashSecret } from '../../src/service/store/credentials/secrets.ts'
-import { createProfile } from '../../src/service/store/service-profiles.ts'
+import { openTokenCache } from '../../src/service/store/credentials/token-cache.ts'
+import { createProfile, deleteProfiles } from '../../src/service/store/service-profiles.ts'
 import { test as base, soon } from '../support/fixtures.ts'
 import { countLockWaiters } from '../support/lock-waiters.ts'
 import { openTestPool } from '../support/test-pool.ts'
@@ -317,6 +319,35 @@ test('a refresh token is spent while another profile is being deleted', async ({
   expect(await rotate('ada a1')).toMatchObject({ lifetimeSeconds })
   await holder.end()
 })
+
+test.for(['account', 'profile', 'key', 'family', 'deleted profile'] as const)(
+  'a token that ends by its %s is no more found by a process that has cached it',
+  async (by, { pool, serviceUrl: databaseUrl }) => {
+    const accountId = await ensureAccount(pool, { name: 'a', nowAt })
+    const { publicId } = await createApiKey(pool, { accountId, kind: 'client', label: 'test', nowAt })
+    const profileId = (await createProfile(pool, { accountId, externalId: 'ada', nowAt })) ?? ''
+    const grant = { accountId, profileId, readOnly: false, nowMs, lifetimeSeconds, keyId: publicId }
+    const issued = await issueProfileToken(pool, grant)
+    const spent = { refreshToken: issued?.refreshToken ?? '', accountId, profileId, nowMs, lifetimeSeconds }
+    const log = createLog({ level: 'silent' })
+    const cache = await openTokenCache({ pool, databaseUrl, log, cachedMs: 10 * MINUTE })
+    const find = () => cache.find(issued?.profileToken ?? '')
+    if (by === 'family') await rotateRefreshToken(pool, spent)
+    expect(await find()).toMatchObject({ profileId })
+    const ends = {
+      account: () => revokeTokens(pool, { accountId }, nowAt),
+      profile: () => revokeTokens(pool, { profileId }, nowAt),
+      key: () => revokeApiKey(pool, { publicId, nowAt }),
+      family: () => rotateRefreshToken(pool, spent),
+      'deleted profile': () => deleteProfiles(pool, { accountId, externalIds: ['ada'] }),
+    }
+
+    await ends[by]()
+
+    await expect.poll(find, { ...soon, timeout: 10_000 }).toBeUndefined()
+    await cache.close()
+  },
+)
 
 test('tokens are deleted when no refresh can need them any more', async ({ pool }) => {
   const { secrets } = await fillCredentials(pool)

@@ -3,8 +3,10 @@ import { currentOrigin } from '../../../../src/base/monitoring/traced-work.ts'
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
 import type { AwaitingPart } from '../../../../src/pipeline/ledger/awaiting-upstream.ts'
 import type { PulledStream } from '../../../../src/pipeline/transfer/stream.ts'
+import { requestHashOf } from '../../../../src/pipeline/transfer/tagged-window.ts'
 import { createDivision } from '../../../../src/pipeline/warehouse/divided/division.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../../../../src/pipeline/warehouse/ledger/ledger-rows.ts'
+import { heldTagOf, type PlannedTag } from '../../../../src/pipeline/warehouse/ledger/reading-tags.ts'
 import { NO_DRIFT } from '../../../../src/pipeline/warehouse/readings/reading-drift.ts'
 import { ReadingQueue } from '../../../../src/pipeline/warehouse/readings/reading-queue.ts'
 import {
@@ -101,6 +103,17 @@ test.each<[string, Partial<AdmittedReading>, Partial<LockedLedgerRow>]>([
   ['comes from an upstream whose tags were false', {}, { falseTags: true }],
 ])('no tag is kept of an answer that %s', (_, reading, row) => {
   expect(tagChange(admitted(reading), {}, row)).toMatchObject({ tag: undefined })
+})
+
+test('a held tag is sent for its own stream, window and request alone', () => {
+  const window = span(10, 20)
+  const hash = requestHashOf(scores, window)
+  const held = (...tag: PlannedTag) => heldTagOf([tag], scores, window)
+
+  expect(held('scores', window.startMs, window.endMs, '"a"', hash)).toBe('"a"')
+  expect(held('scores', window.startMs, window.endMs, '"a"', hash + 1)).toBeUndefined()
+  expect(held('scores', window.startMs, window.endMs + 1, '"a"', hash)).toBeUndefined()
+  expect(held('trends', window.startMs, window.endMs, '"a"', hash)).toBeUndefined()
 })
 
 test('an unchanged answer, and one without a tag where none is kept, change no tag', () => {
