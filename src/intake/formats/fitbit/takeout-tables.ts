@@ -1,6 +1,6 @@
 import { MINUTE } from '../../../base/time/units.ts'
 import { type FieldRule, type FileKind, measure, type RowDeclaration } from '../declared-format.ts'
-import type { FileHead } from '../export-format.ts'
+import type { FileHead, ReadOptions } from '../export-format.ts'
 import type { MeasureName } from '../measures.ts'
 import { columnsIn, type SourceRow } from '../small-files.ts'
 import { instantIn, lastingFrom, localDay, momentAt, type RecordTime, utc, wallMsIn } from '../source-times.ts'
@@ -29,7 +29,9 @@ type Table = Pick<RowDeclaration, 'file' | 'frame' | 'fields'> & {
   readonly column: string
   /** The file, where others have the same columns. */
   readonly named?: RegExp
-  readonly timeOf: (row: SourceRow) => RecordTime | undefined
+  /** By default a moment of UTC. */
+  readonly timeOf?: (row: SourceRow, options: ReadOptions) => RecordTime | undefined
+  readonly fault?: string
 }
 
 /** Exports of others have a `timestamp` among their columns: here it is the first. */
@@ -41,28 +43,24 @@ function isTable(head: FileHead, column: string): boolean {
 /** Within a workout live_pace_DATE.csv has the steps of each second once more, beside their distance. */
 const isSteps = (head: FileHead): boolean => /^timestamp,steps(,data source)?$/.test([...columnsIn(head)].join(','))
 
-/** A table of `timestamp`, figures and, since 2025, `data source`. */
-const table = ({ column, named, timeOf, ...declaration }: Table): FileKind => ({
-  ...declaration,
-  recognises: (head) => isTable(head, column) && (named === undefined || named.test(head.name)),
-  when: (row) =>
-    Number.isNaN(numberIn(row[column]))
-      ? 'a row without time or number'
-      : (timeOf(row) ?? 'a row without time or number'),
-})
-
+const NO_ROW = 'a row without time or number'
 const atMoment = (row: SourceRow) => momentAt(utcIn(row['timestamp']))
 const ofMinute = (row: SourceRow) => lastingFrom(utcIn(row['timestamp']), MINUTE)
 
-/** A row whose timestamp is the local date, written as a time of UTC. */
-const dailyTable = ({ column, named, ...declaration }: Omit<Table, 'timeOf'>): FileKind => ({
+/** A table of `timestamp`, figures and, since 2025, `data source`. */
+const table = ({ column, named, timeOf = atMoment, fault = NO_ROW, ...declaration }: Table): FileKind => ({
   ...declaration,
   recognises: (head) => isTable(head, column) && (named === undefined || named.test(head.name)),
-  when: (row, options) =>
-    Number.isNaN(numberIn(row[column]))
-      ? 'a day without date or number'
-      : (localDay(wallMsIn(textIn(row['timestamp']).slice(0, 10)), options) ?? 'a day without date or number'),
+  when: (row, options) => (Number.isNaN(numberIn(row[column])) ? fault : (timeOf(row, options) ?? fault)),
 })
+
+/** A row whose timestamp is the local date, written as a time of UTC. */
+const dailyTable = (declaration: Omit<Table, 'timeOf' | 'fault'>): FileKind =>
+  table({
+    ...declaration,
+    timeOf: (row, options) => localDay(wallMsIn(textIn(row['timestamp']).slice(0, 10)), options),
+    fault: 'a day without date or number',
+  })
 
 const inUtc = (to: MeasureName, unit: string, column: string, more: object = {}): FieldRule =>
   measure(column, to, unit, { as: '', of: ', UTC', ...more })
@@ -113,28 +111,24 @@ export const takeoutTables: readonly FileKind[] = [
   table({
     file: 'heart_rate_DATE.csv',
     column: 'beats per minute',
-    timeOf: atMoment,
     frame: byPhone,
     fields: [inUtc('heart_rate', 'bpm', 'beats per minute')],
   }),
   table({
     file: 'weight.csv',
     column: 'weight grams',
-    timeOf: atMoment,
     frame: byScale,
     fields: [inUtc('weight', 'g', 'weight grams', { note: 'of a data source that is an app: entered by hand' })],
   }),
   table({
     file: 'body_fat_DATE.csv',
     column: 'body fat percentage',
-    timeOf: atMoment,
     frame: byScale,
     fields: [inUtc('body_fat', 'percent', 'body fat percentage')],
   }),
   table({
     file: 'height.csv',
     column: 'height millimeters',
-    timeOf: atMoment,
     frame: () => ({ recordingMethod: 'manual_entry' }),
     fields: [inUtc('height', 'mm', 'height millimeters', { note: 'entered by hand' })],
   }),
@@ -142,7 +136,6 @@ export const takeoutTables: readonly FileKind[] = [
     ...table({
       file: 'oxygen_saturation_DATE.csv',
       column: 'oxygen saturation percentage',
-      timeOf: atMoment,
       fields: [
         inUtc('oxygen_saturation', 'percent', 'oxygen saturation percentage', { note: '50 stands for not measured' }),
       ],
@@ -150,13 +143,12 @@ export const takeoutTables: readonly FileKind[] = [
     when(row: SourceRow) {
       const value = numberIn(row['oxygen saturation percentage'])
       if (value === NO_SATURATION) return { leftOut: 'a minute that could not be measured (50)' }
-      return Number.isNaN(value) ? 'a row without time or number' : (atMoment(row) ?? 'a row without time or number')
+      return Number.isNaN(value) ? NO_ROW : (atMoment(row) ?? NO_ROW)
     },
   },
   table({
     file: 'heart_rate_variability_DATE.csv',
     column: 'root mean square of successive differences milliseconds',
-    timeOf: atMoment,
     fields: [inUtc('heart_rate_variability_rmssd', 'ms', 'root mean square of successive differences milliseconds')],
   }),
   dailyTable({
@@ -168,7 +160,6 @@ export const takeoutTables: readonly FileKind[] = [
   table({
     file: 'run_vo2_max.csv',
     column: 'run VO2 max',
-    timeOf: atMoment,
     fields: [inUtc('vo2_max', 'mL/kg/min', 'run VO2 max')],
   }),
   dailyTable({
