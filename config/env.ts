@@ -77,7 +77,6 @@ function misspeltNames(environment: Environment): string[] {
     REDIS_URL: 'QUEUE_URL',
     POSTGRES_URL: 'DATABASE_URL',
     PG_URL: 'DATABASE_URL',
-    DIGEST_SECONDS: 'REREAD_SECONDS', // its name while a fixed time was taken for granted
   }
   return Object.keys(environment).flatMap((name) => {
     // We read only some of the standard's variables: the others are no typing mistakes.

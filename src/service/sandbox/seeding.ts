@@ -1,7 +1,7 @@
-import { type SandboxCredentials, sandboxCredentialsOf } from '../../base/contract/sandbox-credentials.ts'
+import type { SandboxCredentials } from '../../base/contract/sandbox-credentials.ts'
 import { namedUuid } from '../../base/text/digest.ts'
 import type { Span } from '../../base/time/spans.ts'
-import { ensureAccount, findApiKey, revokeApiKey } from '../store/credentials/api-keys.ts'
+import { ensureAccount } from '../store/credentials/api-keys.ts'
 import { storeDataLogs } from '../store/data-logs.ts'
 import { writeDemographics, writeDeviceInformation } from '../store/profile-metadata.ts'
 import { storeTags } from '../store/profile-tags.ts'
@@ -29,21 +29,11 @@ export async function seedAccount(pool: ServicePool, { seed, credentials, nowAt 
     nowAt,
     accountId: namedUuid(accountNamespace, [seed]),
   })
-  for (const { kind, publicId, secret } of keysIn(credentials))
-    await ensureApiKey(pool, { accountId, kind, publicId, secret, label: 'sandbox', nowAt })
-  await revokeKnownKeys(pool, seed, nowAt)
+  const { clientId, clientSecret, appId, appSecret } = credentials
+  const key = { accountId, label: 'sandbox', nowAt }
+  await ensureApiKey(pool, { ...key, kind: 'client', publicId: clientId, secret: clientSecret })
+  await ensureApiKey(pool, { ...key, kind: 'app', publicId: appId, secret: appSecret })
   return accountId
-}
-
-const keysIn = ({ clientId, clientSecret, appId, appSecret }: SandboxCredentials) => [
-  { kind: 'client' as const, publicId: clientId, secret: clientSecret },
-  { kind: 'app' as const, publicId: appId, secret: appSecret },
-]
-
-/** The keys of older sandboxes followed from the seed, so that everybody knows them: a database that has them accepts them no more. */
-async function revokeKnownKeys(pool: ServicePool, seed: string, nowAt: Date): Promise<void> {
-  for (const { kind, publicId } of keysIn(sandboxCredentialsOf(`vitalsync sandbox ${seed}`)))
-    if (await findApiKey(pool, { kind, publicId })) await revokeApiKey(pool, { publicId, nowAt })
 }
 
 /**

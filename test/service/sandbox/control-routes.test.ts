@@ -1,6 +1,5 @@
 import { Agent } from 'node:http'
 import { describe, expect } from 'vitest'
-import { sandboxCredentialsOf } from '../../../src/base/contract/sandbox-credentials.ts'
 import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { startService } from '../../../src/service/server.ts'
@@ -268,20 +267,14 @@ describe('a sandbox', () => {
     await world.sandbox.close()
   })
 
-  test('without a secret has keys of its own at each start, and ends those that everybody knows', async ({
-    serviceUrl,
-  }) => {
-    const known = sandboxCredentialsOf('vitalsync sandbox test')
-    const older = await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 1, secret: 'vitalsync sandbox test' })
-    await older.sandbox.close()
-    const worlds = [await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 1 })]
-    await worlds[0]?.sandbox.close()
-    worlds.push(await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 1 }))
-    const [, world] = worlds
-    const body = { clientId: known.clientId, clientSecret: known.clientSecret }
-    expect((await world?.api('oauth/account/token', { method: 'POST', body }))?.status).toBe(401)
-    expect(new Set([known, ...worlds.map(({ sandbox }) => sandbox)].map(({ clientId }) => clientId)).size).toBe(3)
-    await world?.sandbox.close()
+  test('without a secret has keys of its own at each start', async ({ serviceUrl }) => {
+    const keys: string[] = []
+    for (let start = 0; start < 2; start += 1) {
+      const { sandbox } = await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 1 })
+      keys.push(sandbox.clientId)
+      await sandbox.close()
+    }
+    expect(keys[0]).not.toBe(keys[1])
   })
 })
 
