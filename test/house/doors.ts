@@ -17,7 +17,6 @@ export const doorsOf: Readonly<Record<string, readonly string[]>> = {
     'kept-progress.ts',
     'outbox-items.ts',
     'rejects-file.ts',
-    'resolve-profiles.ts',
     'thinned-heart-rate.ts',
   ],
   'src/service/': [

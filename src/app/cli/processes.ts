@@ -39,8 +39,6 @@ export function declareUp(program: Verb, cli: CliProcess): void {
     })
 }
 
-type PasswordCliOptions = { role: 'look' | 'act'; json: boolean }
-
 function declareDashboardPassword(dashboard: Verb, cli: CliProcess): void {
   dashboard
     .command('password')
@@ -51,7 +49,7 @@ function declareDashboardPassword(dashboard: Verb, cli: CliProcess): void {
     )
     .addOption(jsonOption('print the line as JSON'))
     .examples('vitalsync dashboard password ada --role act')
-    .action(async (name: string, { json, role }: PasswordCliOptions) => {
+    .action(async (name: string, { json, role }: { role: 'look' | 'act'; json: boolean }) => {
       const { runDashboardPassword } = await import('../commands/dashboard.ts')
       cli.exit(await runDashboardPassword(cli.context({ json }), { name, role }))
     })

@@ -63,8 +63,6 @@ export function declareGaps(program: Verb, cli: CliProcess): void {
     })
 }
 
-type PlanCliOptions = SelectionOptions & { from?: Date; to?: Date; json: boolean }
-
 export function declarePlan(program: Verb, cli: CliProcess): void {
   withSelectionOptions(program.command('plan'))
     .description(
@@ -74,7 +72,7 @@ export function declarePlan(program: Verb, cli: CliProcess): void {
     .option('--to <date>', 'end of the range; today when absent', parseDateOption)
     .addOption(jsonOption('print the plan as JSON'))
     .examples('vitalsync plan', 'vitalsync plan --from 2026-01-01 --to 2026-04-01')
-    .action(async ({ json, from, to, ...options }: PlanCliOptions) => {
+    .action(async ({ json, from, to, ...options }: SelectionOptions & { from?: Date; to?: Date; json: boolean }) => {
       const { runPlan } = await import('../commands/questions/plan.ts')
       await runPlan(cli.context({ json }), { ...selectionOf(options), from, to, again: false })
     })

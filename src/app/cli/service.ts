@@ -96,8 +96,6 @@ function declareRevoke(keys: Verb, cli: CliProcess): void {
     })
 }
 
-type SourcesCliOptions = { account: string; reset: boolean; json: boolean }
-
 function declareServiceSources(service: Verb, cli: CliProcess): void {
   service
     .command('sources')
@@ -113,7 +111,7 @@ function declareServiceSources(service: Verb, cli: CliProcess): void {
       'vitalsync service sources --account acme',
       'vitalsync service sources --account acme --reset',
     )
-    .action(async (given: string[], { json, account, reset }: SourcesCliOptions) => {
+    .action(async (given: string[], { json, account, reset }: { account: string; reset: boolean; json: boolean }) => {
       const sources = reset ? [] : given.length > 0 ? given : undefined
       const { runServiceSources } = await import('../commands/service/accounts.ts')
       await runServiceSources(cli.context({ json }), { account, sources })
@@ -241,8 +239,6 @@ export function declareHar(program: Verb, cli: CliProcess): void {
     })
 }
 
-type EvaluateCliOptions = { account?: string; json: boolean }
-
 export function declareEvaluate(program: Verb, cli: CliProcess): void {
   program
     .command('evaluate')
@@ -253,7 +249,7 @@ export function declareEvaluate(program: Verb, cli: CliProcess): void {
     .option('--account <name>', 'account of the profiles; the only one, or `default`, when absent')
     .addOption(jsonOption('print all correlations as JSON'))
     .examples('vitalsync evaluate recovery.csv', 'vitalsync evaluate recovery.csv --account acme --json')
-    .action(async (file: string, { json, ...options }: EvaluateCliOptions) => {
+    .action(async (file: string, { json, ...options }: { account?: string; json: boolean }) => {
       const { runEvaluate } = await import('../commands/service/evaluate.ts')
       await runEvaluate(cli.context({ json }), { file, ...options })
     })

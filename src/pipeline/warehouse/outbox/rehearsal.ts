@@ -4,10 +4,8 @@ import { type Connection, namedSql, type Pool } from '../postgres/warehouse-pool
 import { isOlderForm } from './add-items.ts'
 import { itemDigest } from './stored-parcels.ts'
 
-type RehearsalOptions = { readonly pool: Pool; readonly onlyMissing: boolean }
-
 /** Items that were added here are remembered in a temporary table, so memory stays flat however many there are. */
-export async function openRehearsal({ pool, onlyMissing }: RehearsalOptions) {
+export async function openRehearsal({ pool, onlyMissing }: { readonly pool: Pool; readonly onlyMissing: boolean }) {
   const connection: Connection = await pool.connect()
   await connection.query(
     `create temporary table rehearsed_items
