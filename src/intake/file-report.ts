@@ -8,22 +8,7 @@ type ReasonCount = { readonly reason: string; readonly records: number }
  * The outcome of one file. read = mapped + left out + rejected; logs = accepted + duplicate + before, and fewer than were
  * mapped only where a heart rate is averaged.
  */
-export type FileReport = {
-  readonly file: string
-  readonly format: string
-  readonly read: number
-  readonly mapped: number
-  readonly logs: number
-  readonly accepted: number
-  readonly duplicate: number
-  /** Logs that an earlier, stopped import of the same files took in. */
-  readonly before: number
-  readonly rejected: readonly ReasonCount[]
-  readonly leftOut: readonly ReasonCount[]
-  readonly firstDay: string | undefined
-  readonly lastDay: string | undefined
-  readonly devices: readonly string[]
-}
+export type FileReport = ReturnType<FileTally['report']>
 
 /** How many reasons and devices are listed; the rest, which a hostile file can make endless, is counted together. */
 const REASONS_MAX = 200
@@ -36,6 +21,7 @@ export function createFileTally(file: string, format: string) {
   const leftOut = new Map<string, number>()
   const rejected = new Map<string, number>()
   const devices = new Set<string>()
+  /** `before`: logs that an earlier, stopped import of the same files took in. */
   const counts = { read: 0, mapped: 0, logs: 0, before: 0 }
   let [firstDay, lastDay]: [string | undefined, string | undefined] = [undefined, undefined]
   const count = (reasons: Map<string, number>, text: string) => {
@@ -54,7 +40,7 @@ export function createFileTally(file: string, format: string) {
       if (firstDay === undefined || localDay < firstDay) firstDay = localDay
       if (lastDay === undefined || localDay > lastDay) lastDay = localDay
     },
-    report: (before: AcceptedCounts, after: AcceptedCounts): FileReport => ({
+    report: (before: AcceptedCounts, after: AcceptedCounts) => ({
       file,
       format,
       ...counts,

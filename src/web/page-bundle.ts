@@ -5,13 +5,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { Problem } from '../base/errors.ts'
 
 /** A file of a page as it is sent. The name holds a digest of the content, so that browsers may keep it for ever. */
-type PageFile = {
-  readonly name: string
-  readonly contentType: string
-  readonly plain: Buffer
-  readonly br: Buffer
-  readonly gzip: Buffer
-}
+type PageFile = Awaited<ReturnType<typeof compressed>>
 
 export type PageBundle = {
   readonly files: ReadonlyMap<string, PageFile>
@@ -91,7 +85,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 
 const BROTLI_QUALITY = 6
 
-async function compressed({ name, text }: BundledText): Promise<PageFile> {
+async function compressed({ name, text }: BundledText) {
   const plain = Buffer.from(text)
   const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
   const [br, gz] = await Promise.all([promisify(brotliCompress)(plain, { params }), promisify(gzip)(plain)])

@@ -4,7 +4,7 @@ import { type AskOptions, askUpstream, REQUESTS_MAX } from './ask-upstream.ts'
 import { type ContractPoint, type Deviation, isOk, type Question, type Seen } from './contract-point.ts'
 import { headerPoints } from './header-points.ts'
 import { streamPoints } from './stream-points.ts'
-import { type StreamShape, shapeOfStream } from './stream-shapes.ts'
+import { shapeOfStream } from './stream-shapes.ts'
 import { writePoints } from './write-points.ts'
 
 /** `unseen`: the answers did not show it. */
@@ -21,14 +21,7 @@ export type PointReport = {
   readonly setting?: string
 }
 
-export type ContractReport = {
-  /** Whether upstream gave an account token; undefined: it did not answer at all. */
-  readonly isAuthorized: boolean | undefined
-  readonly requests: number
-  readonly people: number
-  readonly points: readonly PointReport[]
-  readonly shapes: Readonly<Record<string, StreamShape>>
-}
+export type ContractReport = Awaited<ReturnType<typeof examineContract>>
 
 /** All points, for the streams of the catalogue. A further point is a further entry of one of these lists. */
 export function contractPoints(
@@ -48,11 +41,12 @@ export const requestsPlanned = (points: readonly ContractPoint[]): number =>
 export async function examineContract(
   streams: readonly PulledStream[],
   options: AskOptions & { readonly writes: boolean },
-): Promise<ContractReport> {
+) {
   const points = contractPoints(streams, options)
   const seen = await askUpstream(points, options)
   const token = seen.answer(accountTokenKey)
   return {
+    /** Whether upstream gave an account token; undefined: it did not answer at all. */
     isAuthorized: token?.status === undefined ? undefined : isOk(token),
     requests: seen.answers().length,
     people: seen.people,

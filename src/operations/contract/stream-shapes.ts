@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../base/text/json.ts'
 import { foldedName, foldedWord, jsonTypeOf } from '../../pipeline/transfer/misfits.ts'
-import type { Fields, PulledStream } from '../../pipeline/transfer/stream.ts'
+import type { PulledStream } from '../../pipeline/transfer/stream.ts'
 import { type Deviation, harmful, harmless, listed, recordsOf, type Seen } from './contract-point.ts'
 import { isPersonal } from './known-records.ts'
 import { wholeAnswers } from './stream-answers.ts'
@@ -33,10 +33,7 @@ const wordFields: readonly string[] = [
 const kindFields: readonly string[] = ['type', 'name']
 
 export function shapeOfStream(stream: PulledStream, seen: Seen): StreamShape {
-  return shapeOf(stream, wholeAnswers(stream, seen).flatMap(recordsOf))
-}
-
-function shapeOf(stream: PulledStream, records: readonly Fields[]): StreamShape {
+  const records = wholeAnswers(stream, seen).flatMap(recordsOf)
   const fields = new Map<string, Set<string>>()
   const words = new Map<string, Set<string>>()
   const units = new Map<string, Set<string>>()
