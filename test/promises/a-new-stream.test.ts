@@ -6,7 +6,7 @@ import { DAY, HOUR } from '../../src/base/time/units.ts'
 import type { PulledStream } from '../../src/pipeline/transfer/stream.ts'
 import { placeNewTables } from '../../src/pipeline/warehouse/divided/distribute-tables.ts'
 import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
-import { columnsOfView, readDatabaseNow, readExportRows } from '../../src/pipeline/warehouse/reports/export-rows.ts'
+import { columnsOfView, readExportRows } from '../../src/pipeline/warehouse/reports/export-rows.ts'
 import { json } from '../support/profile-stub.ts'
 import { daysAgo, daysAgoMs } from '../support/sample-scores.ts'
 import { test } from '../support/test-pipeline.ts'
@@ -142,7 +142,7 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
     name: 'export',
   })
   const columns = await columnsOfView(pool, moods)
-  const extract = { stream: moods, columns, since: undefined, upto: await readDatabaseNow(pool), afterId: '0' }
+  const extract = { stream: moods, columns, since: undefined, afterId: '0' }
   const exported: unknown[] = []
   for await (const page of readExportRows(pool, extract)) exported.push(...page.rows.map((row) => row[3]))
   await pool.end()

@@ -8,7 +8,7 @@ import { jsonOrUndefined } from '../../base/text/json.ts'
 const bookmarkSchema = z.object({
   /** Only rows that changed after this instant are exported; absent: all rows. */
   since: z.string().optional(),
-  /** Up to which instant the unfinished export reads. Absent when no export is unfinished. */
+  /** When the unfinished export began. Absent when no export is unfinished. */
   upto: z.string().optional(),
   /** The last profile id that the unfinished export has written. */
   after: z.string().regex(/^\d+$/).optional(),

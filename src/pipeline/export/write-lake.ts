@@ -94,8 +94,7 @@ async function writeMonths(work: PassWork, months: readonly string[]): Promise<n
   let count = 0
   let isComplete = false
   try {
-    // A row is exported as it is when it is read: a change after the start of the export must not leave a hole in its month.
-    const request = { stream, columns, since: undefined, upto: 'infinity', afterId: '0', begin: spanOf(months) }
+    const request = { stream, columns, since: undefined, afterId: '0', begin: spanOf(months) }
     for await (const { rows } of readExportRows(pool, request)) {
       for (const [month, some] of Map.groupBy(rows, (row) => monthOf(row, monthAt))) {
         const file = files.get(month)

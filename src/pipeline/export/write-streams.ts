@@ -84,7 +84,7 @@ async function writeStream(work: ExportOfStream): Promise<number> {
   const head = encoder.head(stream.name, columns)
   if (!begin.isResumed || work.format === 'singer') await output.write(head)
   let count = 0
-  for await (const page of readExportRows(pool, { stream, columns, since, upto, afterId: begin.after })) {
+  for await (const page of readExportRows(pool, { stream, columns, since, afterId: begin.after })) {
     if (page.rows.length > 0) await output.write(encoder.rows(page.rows))
     count += page.rows.length
     work.onProgress(stream.name, count)

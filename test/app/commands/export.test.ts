@@ -6,6 +6,7 @@ import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'h
 import { expect } from 'vitest'
 import { test as base } from '../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../support/insert-people.ts'
+import { countLockWaiters } from '../../support/lock-waiters.ts'
 import { entry, type Program, type ProgramEnd, startCommand, startProgram } from '../../support/run-program.ts'
 import { openTestPool } from '../../support/test-pool.ts'
 
@@ -169,6 +170,28 @@ test('the next export brings what changed since, the last hour again, and nothin
   ])
   expect(linesOf(since.stdout)).toHaveLength(rows)
   expect(linesOf(after.stdout)).toHaveLength(1)
+})
+
+test('a row that changes while the export runs is in the file', { timeout }, async ({
+  begin,
+  query,
+  warehouseUrl,
+  onTestFinished,
+}) => {
+  const pool = openTestPool(warehouseUrl, 1)
+  onTestFinished(() => pool.end())
+  await pool.query('begin')
+  await pool.query('lock vitalsync.scores')
+  const exporting = begin()
+  await expect.poll(() => countLockWaiters(query), { timeout }).toBe(1)
+  await pool.query('update vitalsync.scores set changed_at = clock_timestamp(), revision = 2 where profile_id = 7')
+  await pool.query('commit')
+  const { stdout, code } = await exporting.ended
+
+  const written = linesOf(stdout).map((line) => JSON.parse(line))
+  expect(code).toBe(0)
+  expect(written.filter(({ revision }) => revision === 2)).toHaveLength(days)
+  expect(written).toHaveLength(rows)
 })
 
 test('Singer messages keep the rules of the specification, and a STATE leads on', { timeout }, async ({

@@ -36,7 +36,6 @@ type ExportRequest = {
   readonly columns: readonly ExportColumn[]
   /** Only rows that changed after this instant; all rows when undefined. */
   readonly since: string | undefined
-  readonly upto: string
   /** The last profile whose rows are exported. */
   readonly afterId: string
   /** Only records that begin in these months, the first and the last included, in UTC; all when absent. */
@@ -51,7 +50,8 @@ const ROWS_AT_ONCE = 2000
 
 /**
  * Reads a stream's view from end to end, a page of profiles at a time by their index, each page through a cursor. Memory
- * holds one read of the cursor, however many rows there are, and no transaction is open longer than a page takes.
+ * holds one read of the cursor, however many rows there are, and no transaction is open longer than a page takes. A row that changes
+ * after the start of the export is read as it is then: a bound would leave it out.
  */
 export async function* readExportRows(pool: Pool, request: ExportRequest): AsyncGenerator<ExportedRows> {
   let { afterId } = request
@@ -70,17 +70,17 @@ export async function* readExportRows(pool: Pool, request: ExportRequest): Async
 type ProfilesPage = { readonly names: readonly string[]; readonly lastId: string }
 
 async function* readPage(pool: Pool, request: ExportRequest, page: ProfilesPage): AsyncGenerator<ExportedRows> {
-  const { stream, columns, since, upto, begin } = request
+  const { stream, columns, since, begin } = request
   const keys = columns.filter(({ key }) => key).map(({ name }) => `"${name}"`)
   const text = `select ${columns.map(expressionOf).join(', ')} from warehouse.${stream.table}
-    where external_id = any($1) and ($2::timestamptz is null or changed_at > $2) and changed_at <= $3
-    ${begin === undefined ? '' : `and ${stream.startColumn} >= $4::timestamptz and ${stream.startColumn} < $5::timestamptz + interval '1 month'`}
+    where external_id = any($1) and ($2::timestamptz is null or changed_at > $2)
+    ${begin === undefined ? '' : `and ${stream.startColumn} >= $3::timestamptz and ${stream.startColumn} < $4::timestamptz + interval '1 month'`}
     order by ${keys.join(', ')}`
   const client = await pool.connect()
   let broken: Error | undefined
   try {
     const months = begin === undefined ? [] : [firstInstantOf(begin.fromMonth), firstInstantOf(begin.toMonth)]
-    const values = [page.names, since ?? null, upto, ...months]
+    const values = [page.names, since ?? null, ...months]
     const cursor = client.query(new Cursor<ExportRow>(text, values, { rowMode: 'array' }))
     for (;;) {
       const rows = await cursor.read(ROWS_AT_ONCE)
