@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { rename, rm, stat } from 'node:fs/promises'
 import { UsageProblem } from '../../base/errors.ts'
 import { requireReplaceable } from '../../base/files/named-files.ts'
@@ -6,6 +5,8 @@ import { openPrivateFile, writeWhole } from '../../base/files/private-file.ts'
 import { formatNumber, printableText } from '../../base/text/readable.ts'
 
 export type ExportOutput = {
+  /** Whether a later export can go on behind what this one wrote. Nobody knows how much of a pipe was read. */
+  readonly isResumable: boolean
   write(chunk: string | Uint8Array): Promise<void>
   /** The length of the output so far. */
   bytes(): number
@@ -15,13 +16,16 @@ export type ExportOutput = {
 export function openPipeOutput(): ExportOutput {
   let bytes = 0
   return {
+    isResumable: false,
     bytes: () => bytes,
     async write(chunk) {
       if (chunk.length === 0) return
       bytes += Buffer.byteLength(chunk)
       // Backpressure: a slow reader slows the export down, and the memory stays bounded.
       const shown = process.stdout.isTTY && typeof chunk === 'string' ? printableText(chunk) : chunk
-      if (!process.stdout.write(shown)) await once(process.stdout, 'drain')
+      await new Promise<void>((resolve, reject) => {
+        process.stdout.write(shown, (error) => (error ? reject(error) : resolve()))
+      })
     },
     close: async () => undefined,
   }
@@ -43,6 +47,7 @@ export async function openFileOutput(path: string, options: FileOptions): Promis
   await handle.truncate(keptBytes)
   let bytes = keptBytes
   return {
+    isResumable: !isInvalidUntilComplete,
     bytes: () => bytes,
     async write(chunk) {
       const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : chunk

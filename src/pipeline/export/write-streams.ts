@@ -36,24 +36,33 @@ export type ExportedStreams = {
 
 /** Writes one stream after the other, each from its bookmark on. Aborted, it ends after the page under way. */
 export async function writeStreams(work: ExportOfStreams, before: SavedExportState): Promise<ExportedStreams> {
-  let state: ExportState = { bookmarks: before.bookmarks }
+  const isSinger = work.format === 'singer'
+  const isResumable = isSinger || work.output.isResumable
+  // The bytes of a state are those of one output: the unfinished export of another stream has to begin from the beginning.
+  let state: ExportState = isSinger ? before : { bookmarks: finishedOf(before.bookmarks) }
   const written: ExportedStream[] = []
   const now = await readDatabaseNow(work.pool)
   let since: string | undefined
   for (const stream of work.streams) {
     if (work.signal.aborted) break
-    const begin = beginOf(work, before.bookmarks[stream.name] ?? {}, now)
+    const known = (isResumable ? before : state).bookmarks[stream.name] ?? {}
+    const begin = beginOf(work, known, now)
     since = begin.since
     const save = async (bookmark: Bookmark, encoder: RowEncoder) => {
       state = { bookmarks: { ...state.bookmarks, [stream.name]: bookmark } }
       await work.output.write(encoder.state(state))
-      if (work.format === 'singer' || work.stateFile === undefined) return
+      const isLost = bookmark.after !== undefined && !isResumable
+      if (isSinger || isLost || work.stateFile === undefined) return
       await saveExportState(work.stateFile, { ...state, bytes: work.output.bytes() })
     }
     written.push({ stream: stream.name, rows: await writeStream({ ...work, stream, begin, save }) })
   }
   return { streams: written, since, upto: now }
 }
+
+/** What the finished exports have reached, without the unfinished ones. */
+const finishedOf = (bookmarks: ExportState['bookmarks']): ExportState['bookmarks'] =>
+  Object.fromEntries(Object.entries(bookmarks).map(([stream, { since }]) => [stream, { since }]))
 
 type Begin = {
   readonly since: string | undefined
@@ -63,9 +72,8 @@ type Begin = {
   readonly isResumed: boolean
 }
 
-function beginOf({ format, since }: ExportOfStreams, known: Bookmark, now: string): Begin {
-  // Half a Parquet file is invalid, so Parquet always starts from the beginning.
-  if (known.after !== undefined && known.upto !== undefined && format !== 'parquet')
+function beginOf({ since }: ExportOfStreams, known: Bookmark, now: string): Begin {
+  if (known.after !== undefined && known.upto !== undefined)
     return { since: known.since, upto: known.upto, after: known.after, isResumed: true }
   return { since: since?.toISOString() ?? known.since, upto: now, after: '0', isResumed: false }
 }

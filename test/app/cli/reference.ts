@@ -90,7 +90,7 @@ ${catalogue.pushed
 
 \`export\` reads the public views of schema \`warehouse\`, one row a record. NDJSON keeps JSON columns as JSON; CSV, Parquet and
 Singer carry them as text. In CSV an empty cell is null and an empty text is quoted. Instants are UTC with microseconds. With
-\`--state\` a stopped export resumes where it stopped (Parquet starts from the beginning, because half a file is invalid), and after a finished
+\`--state\` a stopped export resumes where it stopped (Parquet and a pipe start from the beginning), and after a finished
 export the next one writes only the rows that changed since. A change has the time of the request that read it and may be
 stored up to an hour later, so the last hour is exported again: a row may come twice, no row is missed. \`external_id\`, the
 key columns and \`revision\` identify a row. For Singer the target keeps the state: give its last line with \`--state\`.

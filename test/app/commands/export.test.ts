@@ -7,7 +7,14 @@ import { expect } from 'vitest'
 import { test as base } from '../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../support/insert-people.ts'
 import { countLockWaiters } from '../../support/lock-waiters.ts'
-import { entry, type Program, type ProgramEnd, startCommand, startProgram } from '../../support/run-program.ts'
+import {
+  entry,
+  type Program,
+  type ProgramEnd,
+  runProgram,
+  startCommand,
+  startProgram,
+} from '../../support/run-program.ts'
 import { openTestPool } from '../../support/test-pool.ts'
 
 type Query = (text: string, values?: unknown[]) => Promise<Array<Record<string, unknown>>>
@@ -149,6 +156,35 @@ test('a stopped export is not carried on into a file without its rows, and Parqu
   const { num_rows: count } = await parquetMetadataAsync(await asyncBufferFromFile(join(folder, 'parquet')))
   expect(Number(count)).toBe(rows)
   expect((await readFile(join(folder, 'parquet'))).subarray(0, 4).toString()).toBe('PAR1')
+})
+
+test('an export into a pipe that is closed begins from the beginning', { timeout }, async ({
+  run,
+  folder,
+  warehouseUrl,
+}) => {
+  // The reader goes after the first page of profiles.
+  const line = `'${process.execPath}' '${entry}' export --stream scores --state state.json | head -n ${50 * days + 10}`
+  await startCommand(line, { cwd: folder, env: { DATABASE_URL: warehouseUrl } }).ended
+  const { stdout } = await run('--state', 'state.json')
+
+  expect(linesOf(stdout)).toHaveLength(rows)
+})
+
+test('a stopped export begins from the beginning when its state was given to another stream since', {
+  timeout,
+}, async ({ run, folder, warehouseUrl }) => {
+  const file = join(folder, 'scores.ndjson')
+  const state = join(folder, 'state.json')
+  const env = { DATABASE_URL: warehouseUrl }
+  await run('--output', file)
+  const whole = await readFile(file, 'utf8')
+  const stopped = { bookmarks: { scores: { upto: new Date().toISOString(), after: '50' } }, bytes: 300_000 }
+  await writeFile(state, JSON.stringify(stopped))
+  await runProgram(['export', '--stream', 'tags', '--output', 'tags', '--state', state], { cwd: folder, env })
+  await run('--output', file, '--state', state)
+
+  expect(await readFile(file, 'utf8')).toBe(whole)
 })
 
 test('the next export brings what changed since, the last hour again, and nothing else', { timeout }, async ({
