@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { lstat, open, readdir, stat } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { UsageProblem } from '../base/errors.ts'
 import type { ExportFile } from './formats/export-format.ts'
+import { readUpTo } from './input-file.ts'
 import { openZipEntries } from './zip-entries.ts'
 
 /** The files of one import: a single file, the entries of a zip, or all of a folder. */
@@ -18,7 +18,6 @@ export type ExportFiles = {
 
 const FILES_MAX = 200_000
 const DEPTH_MAX = 16
-const READ_BYTES = 256 * 1024
 const IDENTITY_BYTES = 64 * 1024
 
 export async function openExportFiles(path: string): Promise<ExportFiles> {
@@ -51,11 +50,7 @@ export async function openExportFiles(path: string): Promise<ExportFiles> {
         continue
       }
       if (!isZip(head)) {
-        files.push({
-          name,
-          sizeBytes: size,
-          open: async () => createReadStream(filePath, { highWaterMark: READ_BYTES }),
-        })
+        files.push({ name, sizeBytes: size, open: async () => readUpTo(filePath, { position: 0, size }) })
         continue
       }
       const zip = await openZipEntries(filePath, size)

@@ -1,14 +1,31 @@
 import { createReadStream } from 'node:fs'
 import type { externalIdSchema } from '../base/contract/authentication.ts'
 import { textSchema } from '../base/contract/text.ts'
+import { UsageProblem } from '../base/errors.ts'
 import { requireNoFolder } from '../base/files/named-files.ts'
 import { type FileFormat, fileFormatOf, readEntries } from './file-entries.ts'
 
 /** The file's bytes from `position` on; `-` is standard input. */
 export async function readBytesFrom(file: string, position: number): Promise<AsyncIterable<Buffer>> {
   if (file === '-') return process.stdin
-  await requireNoFolder(file)
-  return createReadStream(file, { start: position, highWaterMark: 256 * 1024 })
+  const { size } = await requireNoFolder(file)
+  return readUpTo(file, { position, size })
+}
+
+/** Throws when the file ends before `size`: lines that were cut off while it was read would not be missed. */
+export async function* readUpTo(
+  file: string,
+  { position, size }: { readonly position: number; readonly size: number },
+): AsyncGenerator<Buffer> {
+  let reached = position
+  for await (const chunk of createReadStream(file, { start: position, highWaterMark: 256 * 1024 })) {
+    reached += chunk.length
+    yield chunk
+  }
+  if (reached < size)
+    throw new UsageProblem(`read ${file}: it became shorter while it was read`, {
+      hint: 'Give the same command again when nothing writes to the file.',
+    })
 }
 
 /** The externalIds of a file, NDJSON or CSV, in its order; a row without one is given to `onFault`. */

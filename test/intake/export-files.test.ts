@@ -2,8 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { chmod, chown, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { test as base, expect } from 'vitest'
 import { openExportFiles } from '../../src/intake/export-files.ts'
+import { readBytesFrom } from '../../src/intake/input-file.ts'
 import { fileOf, importInto } from '../support/health-files.ts'
 
 const test = base.extend<{ folder: string }>({
@@ -39,7 +42,18 @@ test('a file that shrinks while it is read gives its remaining records, and is r
   const { logs, rejects } = await importInto(new Map(), exported.files)
 
   expect(logs.length).toBeGreaterThan(600)
-  expect(rejects.map(({ reason }) => reason)).toEqual(['read export.xml: it ends in the middle'])
+  expect(rejects.map(({ reason }) => reason)).toEqual([`read ${path}: it became shorter while it was read`])
+})
+
+test('lines that are cut off while a file is read are missed', async ({ folder }) => {
+  const path = join(folder, 'lines.ndjson')
+  const line = '{"externalId":"ada"}\n'
+  await writeFile(path, line.repeat(50_000))
+  const { files } = await openExportFiles(path)
+  const opened = [await files[0]?.open(), await readBytesFrom(path, line.length * 10)]
+  await truncate(path, line.length * 20_000)
+
+  for (const bytes of opened) await expect(text(Readable.from(bytes ?? []))).rejects.toThrow('it became shorter')
 })
 
 test('a full disk ends the import: it is no fault of the file', async () => {
