@@ -34,19 +34,19 @@ export async function* readExternalIds(
   options: {
     format: FileFormat | undefined
     schema: typeof externalIdSchema
-    onFault: (line: number, reason: string, text: string) => void
+    onFault: (line: number, reason: string, text: string) => Promise<void>
   },
 ): AsyncGenerator<NamedPerson> {
   const format = await fileFormatOf(file, options.format)
   const bytes = await readBytesFrom(file, 0)
   for await (const entry of readEntries({ bytes, format, begin: { position: 0, line: 0 } })) {
-    if ('fault' in entry) options.onFault(entry.line, entry.fault, entry.text)
+    if ('fault' in entry) await options.onFault(entry.line, entry.fault, entry.text)
     else {
       const { data, error } = options.schema.safeParse(entry.fields['externalId'])
       const cohort = cohortSchema.safeParse(entry.fields['cohort'] || undefined) // an empty cell
       const reject = (reason: string) => options.onFault(entry.line, reason, JSON.stringify(entry.fields))
-      if (data === undefined) reject(`externalId ${error?.issues[0]?.message}`)
-      else if (cohort.error) reject(`cohort ${cohort.error.issues[0]?.message}`)
+      if (data === undefined) await reject(`externalId ${error?.issues[0]?.message}`)
+      else if (cohort.error) await reject(`cohort ${cohort.error.issues[0]?.message}`)
       else yield { externalId: data, ...(cohort.data ? { cohort: cohort.data } : {}) }
     }
   }

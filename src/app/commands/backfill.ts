@@ -42,7 +42,7 @@ export async function runBackfill(context: CommandContext, options: BackfillOpti
 
 async function externalIdsOfFile(file: string | undefined): Promise<string[]> {
   if (file === undefined) return []
-  const onFault = (line: number, reason: string) => {
+  const onFault = async (line: number, reason: string) => {
     throw new UsageProblem(`read profiles: line ${line}: ${reason}`, { hint: 'Mend the file; nothing was begun.' })
   }
   const names: string[] = []

@@ -21,7 +21,7 @@ type AddOptions = {
 }
 
 const PROFILES_PER_BATCH = 1000
-const REJECTS_KEPT_MAX = 1000
+const REJECTS_PER_WRITE = 1000
 const REJECTS_SHOWN = 10
 const REJECT_TEXT_LENGTH_MAX = 1000
 
@@ -52,23 +52,29 @@ export async function importProfiles(
   context: CommandContext,
   { file, format, from, rejects }: AddOptions & ImportOptions,
 ): Promise<number> {
-  const rejected: object[] = []
+  const rejectsFile = rejects === undefined ? undefined : openRejectsFile(rejects, 0)
+  const shown: object[] = []
+  let waiting: object[] = []
   let count = 0
-  const onFault = (line: number, reason: string, text: string) => {
+  const writeWaiting = async () => {
+    if (waiting.length > 0) await rejectsFile?.write(waiting)
+    waiting = []
+  }
+  const onFault = async (line: number, reason: string, text: string) => {
+    const reject = { line, reason, text: text.slice(0, REJECT_TEXT_LENGTH_MAX) }
     count += 1
-    if (rejected.length >= REJECTS_KEPT_MAX) return
-    rejected.push({ line, reason, text: text.slice(0, REJECT_TEXT_LENGTH_MAX) })
+    if (shown.length < REJECTS_SHOWN) shown.push(reject)
+    waiting.push(reject)
+    if (waiting.length >= REJECTS_PER_WRITE) await writeWaiting()
   }
-  const totals = await addInBatches(
-    context,
-    readExternalIds(file, { format, schema: newExternalIdSchema, onFault }),
-    from,
-  )
-  if (rejects && rejected.length > 0) {
-    const file = openRejectsFile(rejects, 0)
-    await file.write(rejected).finally(file.close)
+  try {
+    const people = readExternalIds(file, { format, schema: newExternalIdSchema, onFault })
+    const totals = await addInBatches(context, people, from)
+    await writeWaiting()
+    return printTotals('profiles import', context, { totals: { ...totals, rejected: count }, rejected: shown })
+  } finally {
+    await rejectsFile?.close()
   }
-  return printTotals('profiles import', context, { totals: { ...totals, rejected: count }, rejected })
 }
 
 type AddTotals = AddedProfiles & { readonly read: number; readonly rejected: number }
@@ -120,7 +126,7 @@ function printTotals(
     terminal.print(
       `${formatNumber(added)} added, ${formatNumber(known)} known already, ${formatNumber(erased)} erased before and left out, ${formatNumber(totals.rejected)} rejected`,
     )
-    for (const reject of rejected.slice(0, REJECTS_SHOWN)) terminal.say(JSON.stringify(reject))
+    for (const reject of rejected) terminal.say(JSON.stringify(reject))
     if (added > 0) terminal.print('The next sync registers them upstream where needed and reads what is there.')
   }
   return totals.rejected > 0 ? exitCodes.failures : exitCodes.done

@@ -45,6 +45,16 @@ test('people are added, imported, listed and shown', { timeout }, async () => {
   expect(shown).toMatchObject({ state: 'new', externalId: 'mary' })
 })
 
+test('every invalid line is kept, however many there are', { timeout }, async () => {
+  const file = join(world.folder, 'many.csv')
+  const rejects = join(world.folder, 'many.rejects')
+  await writeFile(file, `externalId,cohort\n${'search,a\n'.repeat(1500)}`)
+  const [imported] = await checked('profiles import', file, '--rejects', rejects)
+
+  expect(imported).toMatchObject({ rejected: 1500 })
+  expect((await readFile(rejects, 'utf8')).trim().split('\n')).toHaveLength(1500)
+})
+
 test('NDJSON of people is taken in, from a file or a pipe; invalid lines are kept with line number and reason', {
   timeout,
 }, async () => {
