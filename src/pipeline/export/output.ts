@@ -45,17 +45,27 @@ export async function openFileOutput(path: string, options: FileOptions): Promis
   if (keptBytes > 0) await requireLength(path, keptBytes)
   const handle = await openPrivateFile(written, 'Choose another file with --output.')
   await handle.truncate(keptBytes)
+  const { ino } = await handle.stat()
   let bytes = keptBytes
+  const requireUntouched = async () => {
+    const found = await statOrNone(written)
+    if (found.ino === ino && found.size === bytes) return
+    throw new UsageProblem(`write ${written}: something else wrote to it, or took it away`, {
+      hint: 'Let the other process end, or choose another file with --output.',
+    })
+  }
   return {
     isResumable: !isInvalidUntilComplete,
     bytes: () => bytes,
     async write(chunk) {
       const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+      await requireUntouched()
       await writeWhole(handle, written, buffer, bytes)
       bytes += buffer.length
     },
     async close({ isComplete }) {
       await handle.close()
+      if (isComplete) await requireUntouched()
       if (written === path) return
       if (isComplete) await rename(written, path)
       else await rm(written, { force: true })
@@ -63,12 +73,15 @@ export async function openFileOutput(path: string, options: FileOptions): Promis
   }
 }
 
+const statOrNone = (path: string): Promise<{ readonly size: number; readonly ino: number }> =>
+  stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return { size: 0, ino: 0 }
+  })
+
 /** The rows of the stopped export may be in another file. */
 async function requireLength(path: string, keptBytes: number): Promise<void> {
-  const { size } = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    return { size: 0 }
-  })
+  const { size } = await statOrNone(path)
   if (size >= keptBytes) return
   const [written, found] = [keptBytes, size].map(formatNumber)
   throw new UsageProblem(`write ${path}: the stopped export had written ${written} bytes, and it has ${found}`, {

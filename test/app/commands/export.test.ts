@@ -230,6 +230,30 @@ test('a row that changes while the export runs is in the file', { timeout }, asy
   expect(written).toHaveLength(rows)
 })
 
+test('an export whose file others empty or take away does not end as if it were whole', { timeout }, async ({
+  begin,
+  query,
+  folder,
+  warehouseUrl,
+  onTestFinished,
+}) => {
+  const pool = openTestPool(warehouseUrl, 1)
+  onTestFinished(() => pool.end())
+  await pool.query('begin')
+  await pool.query('lock vitalsync.scores')
+  const exporting = ['emptied', 'removed'].map((name) => begin('--format', 'csv', '--output', name))
+  await expect.poll(() => countLockWaiters(query), { timeout }).toBe(2)
+  await truncate(join(folder, 'emptied'))
+  await rm(join(folder, 'removed'))
+  await pool.query('commit')
+
+  for (const { ended } of exporting) {
+    const { stderr, code } = await ended
+    expect(stderr).toContain('something else wrote to it, or took it away')
+    expect(code).toBe(2)
+  }
+})
+
 test('Singer messages keep the rules of the specification, and a STATE leads on', { timeout }, async ({
   run,
   folder,
