@@ -60,7 +60,7 @@ export async function writeStreams(work: ExportOfStreams, before: SavedExportSta
   return { streams: written, since, upto: now }
 }
 
-/** What the finished exports have reached, without the unfinished ones. */
+/** The bookmarks of finished exports, without those of unfinished ones. */
 const finishedOf = (bookmarks: ExportState['bookmarks']): ExportState['bookmarks'] =>
   Object.fromEntries(Object.entries(bookmarks).map(([stream, { since }]) => [stream, { since }]))
 

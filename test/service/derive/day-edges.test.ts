@@ -86,7 +86,7 @@ test('the offset at the end of a day does not depend on the order of its logs', 
   expect(bounds([...logs.toReversed(), ...early])).toEqual(bounds([...logs, ...early]))
 })
 
-test('the first day of all begins by the offset in which its first logs are, and a log from the evening before tells its end', () => {
+test('the first day of all begins by the offset in which its first logs are, and a log from the evening before shows its end', () => {
   const [morning, evening] = ['2026-03-10T08:00:00+02:00', '2026-03-10T20:00:00+01:00'].map((start) =>
     log('heart_rate', start, [0, 60]),
   )

@@ -81,7 +81,7 @@ function offsetsAmong(logs: readonly (readonly DataLog[])[], day: number): Offse
   const note = (ms: number, offset: number) => {
     if (dayNumberAt(ms, offset) !== day) return
     all += 1
-    // Of two at one instant the larger offset counts, as below: the logs come in any order.
+    // At one instant the larger offset counts, as below: the logs come in any order.
     if (ms > latestMs || (ms === latestMs && offset > (latest ?? offset))) [latestMs, latest] = [ms, offset]
     const use = uses.get(offset)
     if (!use) uses.set(offset, { count: 1, lastMs: ms })
