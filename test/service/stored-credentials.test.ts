@@ -349,6 +349,34 @@ test.for(['account', 'profile', 'key', 'family', 'deleted profile'] as const)(
   },
 )
 
+test('a lookup of a token that began before a revocation is not cached after it', async ({
+  pool,
+  serviceUrl: databaseUrl,
+}) => {
+  const accountId = await ensureAccount(pool, { name: 'a', nowAt })
+  const profileId = (await createProfile(pool, { accountId, externalId: 'ada', nowAt })) ?? ''
+  const grant = { accountId, profileId, readOnly: false, nowMs, lifetimeSeconds, keyId: undefined }
+  const secret = (await issueProfileToken(pool, grant))?.profileToken ?? ''
+  const answered = Promise.withResolvers<void>()
+  let lookups = 0
+  const query = async (...asked: Parameters<typeof pool.query>) => {
+    lookups += 1
+    await answered.promise
+    return pool.query(...asked)
+  }
+  const slow = Object.assign(Object.create(pool), { query })
+  const cache = await openTokenCache({ pool: slow, databaseUrl, log: createLog({ level: 'silent' }) })
+
+  const found = cache.find(secret)
+  cache.clear()
+  answered.resolve()
+  expect(await found).toMatchObject({ profileId })
+  for (let times = 0; times < 2; times += 1) await cache.find(secret)
+
+  expect(lookups).toBe(2)
+  await cache.close()
+})
+
 test('tokens are deleted when no refresh can need them any more', async ({ pool }) => {
   const { secrets } = await fillCredentials(pool)
   const count = async () => {
