@@ -46,9 +46,15 @@ export function readEntries(source: EntrySource): AsyncGenerator<FileEntry> {
 async function* jsonEntries(lines: AsyncIterable<FileLine>): AsyncGenerator<FileEntry> {
   for await (const { line, text, end } of lines) {
     if (text === undefined) yield { line, end, fault: 'the line is longer than 1 MiB', text: '' }
+    else if (isMisread(text)) yield { line, end, fault: notUtf8, text }
     else if (text.trim() !== '') yield { line, end, ...jsonFields(text) }
   }
 }
+
+const notUtf8 = 'the line is not UTF-8, or holds the character that stands for what was not (U+FFFD)'
+
+/** Bytes that are no UTF-8 are all read as this character: two names of another encoding would become one. */
+const isMisread = (text: string): boolean => text.includes('\ufffd')
 
 function jsonFields(text: string): { fields: Record<string, unknown> } | { fault: string; text: string } {
   try {
@@ -88,6 +94,10 @@ export async function readCsvColumns(bytes: AsyncIterable<Buffer>): Promise<stri
 
 function parseCsvHead(cells: readonly string[] | undefined): string[] {
   const columns = (cells ?? []).map((cell) => cell.trim())
+  if (columns.some((name) => name.includes('\r')))
+    throw new UsageProblem('read CSV: its lines end with a carriage return alone, so that all of it is one line', {
+      hint: 'Store it as CSV UTF-8, with lines that end with a newline.',
+    })
   const duplicate = columns.find((name, index) => columns.indexOf(name) !== index)
   if (columns.includes('externalId') && duplicate === undefined) return columns
   throw new UsageProblem(
@@ -100,6 +110,7 @@ function parseCsvHead(cells: readonly string[] | undefined): string[] {
 
 function fieldsOf(columns: readonly string[], cells: readonly string[] | undefined, text: string | undefined) {
   if (text === undefined) return { fault: 'the line is longer than 1 MiB', text: '' }
+  if (isMisread(text)) return { fault: notUtf8, text }
   if (cells === undefined)
     return { fault: 'the line is not CSV: a quote is not closed, or stands where none may', text }
   if (cells.length !== columns.length)

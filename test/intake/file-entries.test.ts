@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { type FileEntry, type FileFormat, readEntries } from '../../src/intake/file-entries.ts'
 import { splitLines } from '../../src/intake/formats/split-lines.ts'
 
-async function* inPieces(text: string, size: number) {
+async function* inPieces(text: string | Buffer, size: number) {
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-async function read(text: string, format: FileFormat, size = 7): Promise<FileEntry[]> {
+async function read(text: string | Buffer, format: FileFormat, size = 7): Promise<FileEntry[]> {
   const entries: FileEntry[] = []
   const begin = { position: 0, line: 0 }
   for await (const entry of readEntries({ bytes: inPieces(text, size), format, begin })) entries.push(entry)
@@ -130,6 +130,25 @@ test('a line with too few or too many cells is said to be one', async () => {
     [2, 'the line has 1 cells, and there are 2 columns'],
     [3, 'the line has 3 cells, and there are 2 columns'],
   ])
+})
+
+test('a line in another encoding is a fault: its names are not made one', async () => {
+  const latin = (text: string) => Buffer.from(text, 'latin1')
+  const misread = expect.stringContaining('the line is not UTF-8')
+
+  expect(shown(await read(latin('externalId,value\nzoé,1\nzoë,2\nada,3\n'), 'csv'))).toEqual([
+    [2, misread],
+    [3, misread],
+    [4, { externalId: 'ada', value: '3' }],
+  ])
+  expect(shown(await read(latin('"zoé"\n"ada"\n'), 'ndjson'))).toEqual([
+    [1, misread],
+    [2, { externalId: 'ada' }],
+  ])
+})
+
+test('a CSV whose lines end with a carriage return alone is refused, and not read as one of no line', async () => {
+  await expect(read('externalId,cohort\rada,a\rbob,b\r', 'csv')).rejects.toThrow('a carriage return alone')
 })
 
 test('a CSV without externalId, or with a column twice, is refused as a whole', async () => {
