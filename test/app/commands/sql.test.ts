@@ -1,12 +1,18 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'vitest'
-import { runProgram } from '../../support/run-program.ts'
+import { entry, runProgram, startCommand } from '../../support/run-program.ts'
 import { scoreOf } from '../../support/sample-scores.ts'
 import { test } from '../../support/test-pipeline.ts'
 
 test('sql asks as the reader role, which sees the views, changes nothing and reads nothing else', async ({
   open,
   peer,
+  onTestFinished,
 }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-sql-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
   const line = await open('postgres')
   await line.addProfiles('ada', 'bob')
   peer.give('ada', 'scores', [scoreOf(12, 0.25)])
@@ -42,6 +48,12 @@ test('sql asks as the reader role, which sees the views, changes nothing and rea
   const csv = await run('sql', '--csv', `select n, null as nothing, '=1' as formula from generate_series(1, 1000) n`)
   const numbers = Array.from({ length: 1000 }, (_, index) => index + 1)
   expect(csv.stdout).toBe(`n,nothing,formula\n${numbers.map((n) => `${n},,'=1\n`).join('')}`)
+  // Its letters of two bytes lie across the borders of what a pipe brings at once.
+  const query = `select  '${'é'.repeat(40_000)}' = repeat('é', 40000) as same`
+  await writeFile(join(folder, 'query.sql'), query)
+  const piped = `cat query.sql | '${process.execPath}' '${entry}' sql --json`
+  const same = await startCommand(piped, { cwd: folder, env: line.settings }).ended
+  expect(JSON.parse(same.stdout)).toEqual({ same: true })
   const kept = await run(
     'sql',
     '--csv',

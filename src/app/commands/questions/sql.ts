@@ -69,8 +69,9 @@ const cellText = (cell: unknown): string =>
 async function readStandardInput(): Promise<string> {
   if (process.stdin.isTTY) return ''
   let text = ''
-  for await (const chunk of process.stdin) {
-    text += String(chunk)
+  // A letter of several bytes may come in two pieces.
+  for await (const piece of process.stdin.setEncoding('utf8')) {
+    text += piece
     if (text.length > TEXT_CHARACTERS_MAX)
       throw new UsageProblem('run a query: it is too long', { hint: 'Shorten it.' })
   }
