@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { z } from 'zod'
 import { Rejected, RetryLater } from '../../../src/base/errors.ts'
 import { createLog } from '../../../src/base/log.ts'
+import { untilAborted } from '../../../src/operations/processes/repeat.ts'
 import type { Lane } from '../../../src/pipeline/fleet/budget.ts'
 import { type LaneQueue, openQueueEngine, type QueueEngine } from '../../../src/pipeline/queue/engine.ts'
 import { startWorkers } from '../../../src/pipeline/queue/job-workers.ts'
@@ -317,7 +318,8 @@ test('a job that is aborted because its process stops waits again at once, with 
   start,
 }) => {
   const { engine, add, workers } = await start(async ({ context: { signal } }) => {
-    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    await untilAborted(signal)
+    throw signal.reason
   })
   await add('ada')
   await expect.poll(() => workers.active(), soon).toBe(1)
