@@ -1,7 +1,8 @@
+import { isMainThread } from 'node:worker_threads'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatInstant, localDateOf, parseInstant } from '../../../src/base/time/instant.ts'
-import { instantMicrosOf } from '../../../src/base/time/instant-micros.ts'
+import { formatInstant, localDateOf, parseInstant } from '../../src/base/time/instant.ts'
+import { instantMicrosOf } from '../../src/base/time/instant-micros.ts'
 import {
   createOffsetCache,
   dayNumberFromText,
@@ -9,8 +10,8 @@ import {
   isoText,
   monthOf,
   zoneOffsetMs,
-} from '../../../src/base/time/local-time.ts'
-import { DAY, HOUR, MINUTE } from '../../../src/base/time/units.ts'
+} from '../../src/base/time/local-time.ts'
+import { DAY, HOUR, MINUTE } from '../../src/base/time/units.ts'
 
 // Zones that were on the other side of the date line in 1970, ahead and behind, of half hours, and with two clocks a year.
 const zones = ['Pacific/Kiritimati', 'Pacific/Apia', 'America/New_York', 'Australia/Adelaide', 'Europe/London']
@@ -18,6 +19,7 @@ const zones = ['Pacific/Kiritimati', 'Pacific/Apia', 'America/New_York', 'Austra
 test.for(zones)(
   'in a process that runs in %s every instant, day and month is as anywhere',
   (zone, { onTestFinished }) => {
+    expect(isMainThread).toBe(true) // the zone of a thread cannot be changed
     const former = process.env['TZ']
     onTestFinished(() => {
       if (former === undefined) delete process.env['TZ']
