@@ -55,7 +55,10 @@ export async function withImportWarehouse<T>(
 const NAMES_SHOWN_MAX = 5
 
 /** The line of a report about the profiles that an import added. */
-export function addedPeopleLines(added: readonly string[], { mustExist }: Pick<NewPeopleOptions, 'mustExist'>) {
+export function addedPeopleLines(
+  added: readonly string[],
+  { mustExist }: Pick<NewPeopleOptions, 'mustExist'>,
+): string[] {
   if (added.length === 0) return []
   const names = added.slice(0, NAMES_SHOWN_MAX).map(asTyped).join(', ')
   const more = added.length > NAMES_SHOWN_MAX ? ', and others' : ''

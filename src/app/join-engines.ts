@@ -25,7 +25,11 @@ type SampleSize = { readonly profiles: number; readonly days: number }
 export type SampleOptions = Partial<SampleSize>
 
 /** Starts every engine that has no given address, for a process that stays. */
-export async function startEngines(context: CommandContext, given: SampleOptions, closeStack: CloseStack) {
+export async function startEngines(
+  context: CommandContext,
+  given: SampleOptions,
+  closeStack: CloseStack,
+): Promise<StartedEngines> {
   const { config, terminal, signal } = context
   requireTokenKey(config)
   const tick = terminal.paintRemark('good', '✓')
@@ -72,7 +76,10 @@ export async function joinEngines(context: CommandContext, closeStack: CloseStac
 }
 
 /** The Postgres of the data folder. A command that only looks must not make a database in silence. */
-export async function joinPostgres({ config, terminal, signal }: CommandContext, closeStack: CloseStack) {
+export async function joinPostgres(
+  { config, terminal, signal }: CommandContext,
+  closeStack: CloseStack,
+): Promise<LocalEngines> {
   const { dataFolder } = config
   const making = () =>
     terminal.say(`DATABASE_URL is not set, and there is no data yet: making a Postgres in ${dataFolder} …`)

@@ -26,7 +26,10 @@ export const sandboxFolderOf = ({ dataFolder }: Config): string => join(dataFold
  * Runs `work` on DATABASE_URL. Without it on the service that `vitalsync up` or `vitalsync sandbox` runs here: its Postgres is
  * joined, never started a second time. Where neither runs, the Postgres of the last one is started for the time of the command.
  */
-export async function withServiceDatabase<T>(context: CommandContext, work: (database: ServiceDatabase) => Promise<T>) {
+export async function withServiceDatabase<T>(
+  context: CommandContext,
+  work: (database: ServiceDatabase) => Promise<T>,
+): Promise<T> {
   const { config, log } = context
   return withCloseStack(async (closeStack) => {
     const databaseUrl = config.databaseUrl ?? (await joinServiceDatabase(context, closeStack))

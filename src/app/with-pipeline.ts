@@ -44,7 +44,10 @@ export async function withWarehouse<T>(
 export const readWarehouse: typeof withWarehouse = (context, work) => withWarehouse(context, work, 'read')
 
 /** Joins or starts the Profile Service, for a command that asks it alone. */
-export async function withUpstream<T>(context: CommandContext, work: (upstream: UpstreamApi) => Promise<T>) {
+export async function withUpstream<T>(
+  context: CommandContext,
+  work: (upstream: UpstreamApi) => Promise<T>,
+): Promise<T> {
   return withCloseStack(async (closeStack) => {
     const { addresses } = await joinEngines(context, closeStack)
     return askAlone(addresses.upstream, work)
@@ -55,7 +58,10 @@ export async function withUpstream<T>(context: CommandContext, work: (upstream: 
  * Asks upstream one request after the other, by a budget of its own: the question of one person at a terminal is answered also where the
  * queue, which has the budget of the fleet, is away.
  */
-export async function askAlone<T>(address: EngineAddresses['upstream'], work: (upstream: UpstreamApi) => Promise<T>) {
+export async function askAlone<T>(
+  address: EngineAddresses['upstream'],
+  work: (upstream: UpstreamApi) => Promise<T>,
+): Promise<T> {
   const { openLoneUpstream } = await import('../pipeline/upstream/lone-upstream.ts') // commands that ask upstream nothing load no client
   const limits = { requestsPerSecond: Number.POSITIVE_INFINITY, inFlight: 1 }
   return withCloseStack((closeStack) =>

@@ -26,7 +26,11 @@ const NODE_AWAY =
  * Applies missing migrations, makes the role that answers questions, and lets the reading roles read new tables. Safe with any number of processes at once. Where no
  * migration is missing, processes may start without a node of a divided warehouse.
  */
-export async function migrateWarehouse(databaseUrl: string, say: (text: string) => void, questionsKey?: Buffer) {
+export async function migrateWarehouse(
+  databaseUrl: string,
+  say: (text: string) => void,
+  questionsKey?: Buffer,
+): Promise<{ applied: string[]; readerGranted: boolean }> {
   const { applied } = await applyMigrations({ databaseUrl, ...schema, say })
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
   try {

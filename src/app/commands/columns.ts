@@ -23,7 +23,10 @@ function streamOf(name: string): PulledStream {
   return stream
 }
 
-export async function runColumnsAdd(context: CommandContext, { stream, ...column }: NewColumn & { stream: string }) {
+export async function runColumnsAdd(
+  context: CommandContext,
+  { stream, ...column }: NewColumn & { stream: string },
+): Promise<void> {
   const { terminal, signal } = context
   const added = await withWarehouse(context, async (pool) => {
     await addColumn(pool, streamOf(stream), column)
@@ -68,7 +71,10 @@ export async function runColumnsList(context: CommandContext): Promise<void> {
   })
 }
 
-export async function runColumnsDrop(context: CommandContext, { stream, name }: { stream: string; name: string }) {
+export async function runColumnsDrop(
+  context: CommandContext,
+  { stream, name }: { stream: string; name: string },
+): Promise<void> {
   const dropped = await withWarehouse(context, (pool) => dropColumn(pool, streamOf(stream), name))
   printResult(
     context.terminal,

@@ -6,7 +6,10 @@ import type { CommandContext } from '../terminal/command-context.ts'
 import { printList, printResult } from '../terminal/print-result.ts'
 import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
 
-export async function runDriftList(context: CommandContext, options: { all: boolean; stream: string | undefined }) {
+export async function runDriftList(
+  context: CommandContext,
+  options: { all: boolean; stream: string | undefined },
+): Promise<void> {
   const found = await readWarehouse(context, (pool) => listDrift(pool, options))
   const head = ['id', 'stream', 'what', 'at', 'people', 'records', 'first seen', 'last seen', 'example']
   printList(context.terminal, ['drift list', found], {

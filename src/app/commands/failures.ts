@@ -14,7 +14,10 @@ import { printList, printResult } from '../terminal/print-result.ts'
 import { shadedCell } from '../terminal/table.ts'
 import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
 
-export async function listFailures(context: CommandContext, { limit, ...filter }: FailureFilter & { limit: number }) {
+export async function listFailures(
+  context: CommandContext,
+  { limit, ...filter }: FailureFilter & { limit: number },
+): Promise<void> {
   const { terminal } = context
   const found = await readWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)

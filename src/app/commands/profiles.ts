@@ -133,7 +133,10 @@ function printTotals(
 }
 
 /** Adds every profile that upstream knows. */
-export async function discoverUpstreamProfiles(context: CommandContext, { search }: { search?: string }) {
+export async function discoverUpstreamProfiles(
+  context: CommandContext,
+  { search }: { search?: string },
+): Promise<void> {
   const counts = await withPipeline(context, ({ pipeline, signal }) =>
     discoverProfiles.run(search === undefined ? {} : { search }, {
       ...pipeline.context,
@@ -150,7 +153,10 @@ export async function discoverUpstreamProfiles(context: CommandContext, { search
   )
 }
 
-export async function listProfiles(context: CommandContext, options: { state?: string; limit?: number }) {
+export async function listProfiles(
+  context: CommandContext,
+  options: { state?: string; limit?: number },
+): Promise<void> {
   const { terminal, signal } = context
   const limit = options.limit ?? (terminal.json ? Number.POSITIVE_INFINITY : 100)
   const rows: TableCell[][] = []

@@ -30,7 +30,11 @@ const sentence = ({ pid, text }: Record<string, unknown>) =>
  * Takes the lock of this name, which stays until the session ends. Asks again and again: a statement that waits for the lock would
  * hold up an index that is made concurrently. Says after a while who holds it.
  */
-export async function takeTurn(session: Session, name: string, { say, sayAfterMs = SAY_AFTER_MS }: Saying) {
+export async function takeTurn(
+  session: Session,
+  name: string,
+  { say, sayAfterMs = SAY_AFTER_MS }: Saying,
+): Promise<void> {
   const isMyTurn = async () => {
     const { rows } = await session.query('select pg_try_advisory_lock(hashtextextended($1, 0)) as taken', [name])
     return rows[0]?.['taken'] === true

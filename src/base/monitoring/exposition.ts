@@ -3,7 +3,10 @@ import type { Registry } from 'prom-client'
 const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 
 /** The metrics as text, in OpenMetrics where the caller prefers it to Prometheus's own format. */
-export async function exposeMetrics(registry: Registry, accept: string | undefined) {
+export async function exposeMetrics(
+  registry: Registry,
+  accept: string | undefined,
+): Promise<{ contentType: string; text: string }> {
   const text = await sharedText(registry)
   if (!prefersOpenMetrics(accept ?? '')) return { contentType: registry.contentType, text }
   return { contentType: OPENMETRICS_TYPE, text: toOpenMetrics(text) }

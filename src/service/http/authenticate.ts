@@ -11,7 +11,11 @@ import type { ServiceRoute } from './service-route.ts'
 const credentialCharsMax = 500
 
 /** Authenticates the caller and authorizes it for the route, before the body is read. */
-export async function authenticate(context: ServiceContext, route: ServiceRoute, request: FastifyRequest) {
+export async function authenticate(
+  context: ServiceContext,
+  route: ServiceRoute,
+  request: FastifyRequest,
+): Promise<void> {
   const { caller } = route
   if (caller === 'anyone') return setCaller(request, { accountId: '', profileId: undefined, keyId: undefined })
   if (caller === 'app') return setCaller(request, await findAppCaller(context, request))

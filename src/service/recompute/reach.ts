@@ -99,7 +99,10 @@ const daysReachedAfter: Readonly<Record<DerivedKind, number>> = {
 const zoneDays = 1
 
 /** The UTC days that hold every record of a kind which a change of the logs of `firstDay` to `lastDay` can change. */
-export function daysReachedByKind(kind: DerivedKind, { firstDay, lastDay }: { firstDay: number; lastDay: number }) {
+export function daysReachedByKind(
+  kind: DerivedKind,
+  { firstDay, lastDay }: { firstDay: number; lastDay: number },
+): { first: number; last: number } {
   return {
     first: firstDay - neighbourDays - periodDays[kind] - zoneDays,
     last: lastDay + neighbourDays + daysReachedAfter[kind] + zoneDays,

@@ -45,7 +45,10 @@ export async function countLogsByDay(
 }
 
 /** The first and the last local day on which a log starts after one instant and not after another. */
-export async function readDaysOfStarts(tx: Queryable, { profileId, span }: { profileId: string; span: Span }) {
+export async function readDaysOfStarts(
+  tx: Queryable,
+  { profileId, span }: { profileId: string; span: Span },
+): Promise<{ firstDay: string; lastDay: string } | undefined> {
   const { rows } = await tx.query<{ firstDay: string | null; lastDay: string | null }>({
     name: 'days-of-starts',
     text: `select min(start_day)::text as "firstDay", max(start_day)::text as "lastDay" from service.logs
@@ -58,7 +61,10 @@ export async function readDaysOfStarts(tx: Queryable, { profileId, span }: { pro
 }
 
 /** The start of the first log that lies in the future; null when none does. */
-export async function nextLogStartMs(tx: Queryable, { profileId, nowAt }: { profileId: string; nowAt: Date }) {
+export async function nextLogStartMs(
+  tx: Queryable,
+  { profileId, nowAt }: { profileId: string; nowAt: Date },
+): Promise<number | null> {
   const { rows } = await tx.query<{ start_ms: number | null }>({
     name: 'next-log',
     text: `select (extract(epoch from min(start_at)) * 1000)::float8 as start_ms from service.logs

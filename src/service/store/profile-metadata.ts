@@ -52,7 +52,10 @@ export type StoredDeviceInformation = {
   fields: { [Field in keyof DeviceInformationInput]: DeviceInformationInput[Field] }
 }
 
-export async function readDeviceInformation(db: Queryable, profileId: string) {
+export async function readDeviceInformation(
+  db: Queryable,
+  profileId: string,
+): Promise<StoredDeviceInformation | undefined> {
   const { rows } = await db.query<StoredDeviceInformation>({
     name: 'read-device',
     text: 'select id, fields from service.device_information where profile_id = $1',

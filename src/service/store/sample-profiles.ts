@@ -15,7 +15,10 @@ export async function ensureApiKey(
 }
 
 /** The sample profiles of an account. `isComplete`: the device information, which is stored last, exists. */
-export async function listSampleProfiles(db: Queryable, accountId: string) {
+export async function listSampleProfiles(
+  db: Queryable,
+  accountId: string,
+): Promise<Array<{ externalId: string; isComplete: boolean }>> {
   const { rows } = await db.query<{ externalId: string; isComplete: boolean }>(
     `select p.external_id as "externalId",
             exists (select from service.device_information d where d.profile_id = p.profile_id) as "isComplete"

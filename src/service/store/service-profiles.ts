@@ -52,7 +52,10 @@ export async function lockProfileRow(tx: Queryable, profileId: string): Promise<
   return rowCount === 1
 }
 
-export async function findProfileId(db: Queryable, profile: { accountId: string; externalId: string }) {
+export async function findProfileId(
+  db: Queryable,
+  profile: { accountId: string; externalId: string },
+): Promise<string | undefined> {
   const { rows } = await db.query<{ profile_id: string }>({
     name: 'find-profile-id',
     text: 'select profile_id from service.profiles where account_id = $1 and external_id = $2',
@@ -77,7 +80,10 @@ export const profileColumns = `p.profile_id as "profileId", p.account_id as "acc
    from (select source_name, device_type from service.data_sources where profile_id = p.profile_id
          order by source_name, device_type limit ${sourcesShownMax}) s) as "dataSources"`
 
-export async function findProfile(db: Queryable, profile: { accountId: string; externalId: string }) {
+export async function findProfile(
+  db: Queryable,
+  profile: { accountId: string; externalId: string },
+): Promise<ProfileAnswer | undefined> {
   const { rows } = await db.query<ProfileRow>({
     name: 'find-profile',
     text: `select ${profileColumns} from service.profiles p where p.account_id = $1 and p.external_id = $2`,
@@ -91,7 +97,10 @@ export async function findProfile(db: Queryable, profile: { accountId: string; e
  * flight locks that row, so either its logs are stored already and deleted here, or the upload finds no profile. Returns the ids
  * of the profiles.
  */
-export async function deleteProfiles(pool: pg.Pool, profiles: { accountId: string; externalIds: readonly string[] }) {
+export async function deleteProfiles(
+  pool: pg.Pool,
+  profiles: { accountId: string; externalIds: readonly string[] },
+): Promise<string[]> {
   return withTransaction(pool, async (tx) => {
     // Locked in one order, so that two deletions of overlapping lists cannot deadlock.
     const { rows } = await tx.query<{ profile_id: string }>(

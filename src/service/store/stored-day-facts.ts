@@ -51,7 +51,10 @@ export async function deleteDays(tx: Queryable, profileId: string, localDays: re
 export type RecentDay = { localDay: string; offsetMinutes: number; nightOffsetMinutes: number | null }
 
 /** Days from `firstDay` on, with the UTC offsets at which the days and their nights end, to compute when they are over. */
-export async function readRecentDays(tx: Queryable, { profileId, firstDay }: { profileId: string; firstDay: string }) {
+export async function readRecentDays(
+  tx: Queryable,
+  { profileId, firstDay }: { profileId: string; firstDay: string },
+): Promise<RecentDay[]> {
   const { rows } = await tx.query<RecentDay>({
     name: 'recent-days',
     text: `select local_day::text as "localDay", (facts::json ->> 'offset')::int as "offsetMinutes",

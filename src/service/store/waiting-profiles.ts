@@ -62,7 +62,10 @@ type Listing = {
  * Lists profiles that wait, some of each account, and the id after which the next listing goes on. Locks nothing:
  * `tryLockProfile` decides which process derives a profile.
  */
-export async function listWaitingProfiles(db: Queryable, { nowAt, among, afterAccountId }: Listing) {
+export async function listWaitingProfiles(
+  db: Queryable,
+  { nowAt, among, afterAccountId }: Listing,
+): Promise<{ waiting: WaitingProfile[]; nextAfterAccountId: string }> {
   const { rows } = await db.query<WaitingProfile | { accountId: string; profileId: null }>({
     name: 'list-waiting',
     text: listSql,
@@ -126,7 +129,10 @@ export async function forgetWaiting(tx: Queryable, profileIds: readonly string[]
  * Schedules the retry of a profile whose derivation failed, with exponential backoff: 2, 4, 8 … s from `nowAt` on, at most
  * 1 h. Until then it does not wait among the others.
  */
-export async function recordDerivationFailure(db: Queryable, failure: { profileId: string; nowAt: Date }) {
+export async function recordDerivationFailure(
+  db: Queryable,
+  failure: { profileId: string; nowAt: Date },
+): Promise<void> {
   await db.query({
     name: 'record-derivation-failure',
     text: `with failed as (

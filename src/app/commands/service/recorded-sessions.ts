@@ -17,7 +17,10 @@ async function readHar(file: string, action: string) {
   return parseHar(await readFile(file, 'utf8'), `${action} ${file}`)
 }
 
-export async function runHarClean({ terminal }: CommandContext, { file, output }: { file: string; output: string }) {
+export async function runHarClean(
+  { terminal }: CommandContext,
+  { file, output }: { file: string; output: string },
+): Promise<void> {
   const har = await readHar(file, 'clean')
   await requireReplaceable(output)
   await replacePrivateFile(output, JSON.stringify(cleanHar(har), null, 1))
@@ -27,7 +30,10 @@ export async function runHarClean({ terminal }: CommandContext, { file, output }
 }
 
 /** Serves until it is stopped. */
-export async function runReplay({ terminal, signal }: CommandContext, { file, port }: { file: string; port: number }) {
+export async function runReplay(
+  { terminal, signal }: CommandContext,
+  { file, port }: { file: string; port: number },
+): Promise<void> {
   const har = await readHar(file, 'replay')
   const onUnknown = (request: string) => terminal.print(`not recorded: ${request}`)
   const replay = await replayHar(har, { port, onUnknown }).catch((cause: Error) => {

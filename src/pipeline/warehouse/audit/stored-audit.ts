@@ -13,7 +13,10 @@ export type Audit = ReturnType<typeof createAudit>
 
 export const createAudit = ({ pool }: { pool: Pool }) => ({ record: (entry: AuditEntry) => writeAudit(pool, entry) })
 
-export async function writeAudit(db: Pool | Tx, { who, role, action, profileId, what = {} }: AuditEntry) {
+export async function writeAudit(
+  db: Pool | Tx,
+  { who, role, action, profileId, what = {} }: AuditEntry,
+): Promise<void> {
   await db.query(
     `insert into vitalsync.audit (who, role, action, profile_id, what)
          select $1, $2, $3, (select id from vitalsync.names where id = $4::int8), $5`,
@@ -54,7 +57,10 @@ type AuditPage = {
 const ENTRIES_SEARCHED = 10_000
 
 /** A page of the entries, the newest first, and whom and what they can be filtered by. */
-export async function readAuditPage(pool: Pool, { who, action, profileId, before, limit }: AuditPage) {
+export async function readAuditPage(
+  pool: Pool,
+  { who, action, profileId, before, limit }: AuditPage,
+): Promise<{ entries: StoredEntry[]; names: string[]; actions: string[] }> {
   const { rows: entries } = await pool.query<StoredEntry>(
     `select a.id::text as id, a.at, a.who, a.role, a.action, a.profile_id::text as "profileId",
        n.external_id as "externalId", a.what

@@ -7,7 +7,11 @@ import { itemDigest, takeItemsOut } from './stored-parcels.ts'
  * Moves refused items from their parcels to the quarantine. An item that does not wait in its parcel any more was replaced
  * while its former text was on its way: the former text is dropped, and upstream will judge the new text.
  */
-export async function quarantineRefusedItems(tx: Tx, push: PushedParcels, items: readonly RefusedItem[]) {
+export async function quarantineRefusedItems(
+  tx: Tx,
+  push: PushedParcels,
+  items: readonly RefusedItem[],
+): Promise<void> {
   const { rows } = await tx.query<{ id: string; taken_out: number[] }>(
     'select id, taken_out from vitalsync.parcels where id = any($1::int8[]) and profile_id = $2 order by id for update',
     [push.parcels.map(({ id }) => id), push.profileId],

@@ -138,7 +138,10 @@ function tableColumns(stream: PulledStream): { columns: string[]; types: string[
 const dayColumns = (stream: PulledStream) => (stream.kind === 'snapshot' ? [] : ['local_date'])
 
 /** The parameters of `replaceStatements`, as binary arrays, in their order. */
-export function replaceParameters(stream: PulledStream, incoming: readonly IncomingRecord[]) {
+export function replaceParameters(
+  stream: PulledStream,
+  incoming: readonly IncomingRecord[],
+): { keep: Buffer[]; replace: Buffer[] } {
   const column = recordColumn(incoming)
   const cells = (columns: readonly Column[]) =>
     stream.columns.flatMap((cell, index) =>

@@ -114,7 +114,11 @@ const silentDifferenceOf = (
 })
 
 /** Records silent differences in the commit that makes their days due again. */
-export async function recordSilentDifferences(tx: Tx, account: string, found: readonly SilentDifference[]) {
+export async function recordSilentDifferences(
+  tx: Tx,
+  account: string,
+  found: readonly SilentDifference[],
+): Promise<void> {
   if (found.length === 0) return
   await tx.query({
     name: 'record silent differences',

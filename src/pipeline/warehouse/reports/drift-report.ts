@@ -23,7 +23,10 @@ export type DriftEntry = Misfit & {
 export type DriftChoice = { readonly ids?: readonly string[] | undefined; readonly stream?: string | undefined }
 
 /** Units first, for their days do not settle, then the newest. `all`: also what was accepted. */
-export async function listDrift(pool: Pool, { all, stream }: { all: boolean; stream?: string | undefined }) {
+export async function listDrift(
+  pool: Pool,
+  { all, stream }: { all: boolean; stream?: string | undefined },
+): Promise<DriftEntry[]> {
   const { rows } = await pool.query<DriftEntry>(
     `select id::text as id, stream, what, path, detail, people, records, first_seen_at as "firstSeenAt",
        last_seen_at as "lastSeenAt", came_again_at as "cameAgainAt", example_external_id as "exampleExternalId", example_date::text as "exampleDate",

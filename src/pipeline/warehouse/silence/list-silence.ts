@@ -27,7 +27,10 @@ export type SilenceFilter = {
 }
 
 /** Lists silences, the most unusual first; of several longer than ever before, the longest beside its habit. */
-export async function listSilent(pool: Pool, { sinceHours = 0, unusual, state, limit }: SilenceFilter) {
+export async function listSilent(
+  pool: Pool,
+  { sinceHours = 0, unusual, state, limit }: SilenceFilter,
+): Promise<SilentPerson[]> {
   const { rows } = await pool.query<SilentPerson>(
     `with silent as materialized (
        select s.*, date_part('epoch', case when s.subject in ('all', 'upstream') then now() else a.last_at end - s.last_at) / 3600 as hours

@@ -113,7 +113,10 @@ function exercises(derivation: Derivation, { first, last }: CalendarPeriod) {
 }
 
 /** Exercises by their total time, longest first. */
-export function exerciseRanking(derivation: Derivation, period: CalendarPeriod) {
+export function exerciseRanking(
+  derivation: Derivation,
+  period: CalendarPeriod,
+): { exercise: string; minutes: number }[] {
   const minutes = new Map<string, number>()
   for (const session of exercises(derivation, period)) {
     minutes.set(session.exercise, (minutes.get(session.exercise) ?? 0) + session.minutes)

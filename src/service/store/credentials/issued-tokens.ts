@@ -180,7 +180,11 @@ async function revokeFamily(tx: Queryable, family: string, nowAt: Date): Promise
  * Revokes every token of an account, tokens of its profiles included, or of one profile; refresh tokens too. Returns how many
  * tokens there were that were no refresh tokens.
  */
-export async function revokeTokens(db: Queryable, owner: { accountId: string } | { profileId: string }, nowAt: Date) {
+export async function revokeTokens(
+  db: Queryable,
+  owner: { accountId: string } | { profileId: string },
+  nowAt: Date,
+): Promise<number> {
   const [column, id] = 'profileId' in owner ? ['profile_id', owner.profileId] : ['account_id', owner.accountId]
   const { rowCount } = await db.query(
     `update service.tokens set revoked_at = $1 where revoked_at is null and ${column} = $2`,
