@@ -32,14 +32,15 @@ export function openPipeOutput(): ExportOutput {
 }
 
 type FileOptions = {
-  /** The first bytes of an existing file that stay. */
+  /** The first bytes of an existing file that stay; 0 for a file that is invalid until complete. */
   readonly keptBytes: number
   /** Written to `<path>.partial` and renamed when it is complete: for a format that is invalid before its end. */
   readonly isInvalidUntilComplete: boolean
 }
 
 export async function openFileOutput(path: string, options: FileOptions): Promise<ExportOutput> {
-  const { keptBytes, isInvalidUntilComplete } = options
+  const { isInvalidUntilComplete } = options
+  const keptBytes = isInvalidUntilComplete ? 0 : options.keptBytes
   const written = isInvalidUntilComplete ? `${path}.partial` : path
   if (isInvalidUntilComplete) await requireReplaceable(path)
   if (keptBytes > 0) await requireLength(path, keptBytes)

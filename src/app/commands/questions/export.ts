@@ -45,7 +45,7 @@ async function writeOutput(
   before: SavedExportState,
 ): Promise<ExportedStreams> {
   const { format, formulas = 'defuse', state: stateFile } = options
-  const isResumed = format !== 'parquet' && work.streams.some(({ name }) => before.bookmarks[name]?.after !== undefined)
+  const isResumed = work.streams.some(({ name }) => before.bookmarks[name]?.after !== undefined)
   const output = await openOutput(options, isResumed ? before.bytes : 0)
   let isComplete = false
   try {
