@@ -23,6 +23,8 @@ type Fixtures = {
   begin: (...words: string[]) => Program
   run: (...words: string[]) => Promise<ProgramEnd>
   query: Query
+  /** Keeps every export before its first row, until the session that is returned commits. */
+  lockScores: () => Promise<{ query: (text: string) => Promise<unknown> }>
 }
 
 const timeout = 300_000
@@ -49,6 +51,15 @@ const test = base.extend<Fixtures>({
     await insertPeople(pool, peopleNames(people, 'person-', 4))
     await pool.query(fill)
     await use(async (text, values) => (await pool.query(text, values)).rows)
+    await pool.end()
+  },
+  lockScores: async ({ warehouseUrl, query: _ }, use) => {
+    const pool = openTestPool(warehouseUrl, 1)
+    await use(async () => {
+      await pool.query('begin')
+      await pool.query('lock vitalsync.scores')
+      return pool
+    })
     await pool.end()
   },
   begin: async ({ folder, warehouseUrl, query: _ }, use) => {
@@ -208,20 +219,12 @@ test('the next export brings what changed since, the last hour again, and nothin
   expect(linesOf(after.stdout)).toHaveLength(1)
 })
 
-test('a row that changes while the export runs is in the file', { timeout }, async ({
-  begin,
-  query,
-  warehouseUrl,
-  onTestFinished,
-}) => {
-  const pool = openTestPool(warehouseUrl, 1)
-  onTestFinished(() => pool.end())
-  await pool.query('begin')
-  await pool.query('lock vitalsync.scores')
+test('a row that changes while the export runs is in the file', { timeout }, async ({ begin, query, lockScores }) => {
+  const holder = await lockScores()
   const exporting = begin()
   await expect.poll(() => countLockWaiters(query), { timeout }).toBe(1)
-  await pool.query('update vitalsync.scores set changed_at = clock_timestamp(), revision = 2 where profile_id = 7')
-  await pool.query('commit')
+  await holder.query('update vitalsync.scores set changed_at = clock_timestamp(), revision = 2 where profile_id = 7')
+  await holder.query('commit')
   const { stdout, code } = await exporting.ended
 
   const written = linesOf(stdout).map((line) => JSON.parse(line))
@@ -234,18 +237,14 @@ test('an export whose file others empty or take away does not end as if it were 
   begin,
   query,
   folder,
-  warehouseUrl,
-  onTestFinished,
+  lockScores,
 }) => {
-  const pool = openTestPool(warehouseUrl, 1)
-  onTestFinished(() => pool.end())
-  await pool.query('begin')
-  await pool.query('lock vitalsync.scores')
+  const holder = await lockScores()
   const exporting = ['emptied', 'removed'].map((name) => begin('--format', 'csv', '--output', name))
   await expect.poll(() => countLockWaiters(query), { timeout }).toBe(2)
   await truncate(join(folder, 'emptied'))
   await rm(join(folder, 'removed'))
-  await pool.query('commit')
+  await holder.query('commit')
 
   for (const { ended } of exporting) {
     const { stderr, code } = await ended

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { expect, inject } from 'vitest'
-import { openQueueEngine } from '../../../src/pipeline/queue/engine.ts'
+import { openQueueEngine, type QueueEngine } from '../../../src/pipeline/queue/engine.ts'
 import { test as base, soon } from '../../support/fixtures.ts'
 import { openOwnRedis } from '../../support/own-redis.ts'
 import { type QueueKind, queueKinds } from '../../support/test-pipeline.ts'
@@ -16,9 +16,14 @@ type Server = {
   accept(): Promise<void>
 }
 
-const test = base.extend<{ openServer: (kind: QueueKind) => Promise<Server> }>({
-  openServer: async ({ database, skip, onTestFinished }, use) => {
-    await use((kind) => (kind === 'redis' ? openRedis({ skip, onTestFinished }) : openPostgres(database)))
+const test = base.extend<{ openQueue: (kind: QueueKind) => Promise<{ server: Server; engine: QueueEngine }> }>({
+  openQueue: async ({ database, skip, onTestFinished }, use) => {
+    await use(async (kind) => {
+      const server = kind === 'redis' ? await openRedis({ skip, onTestFinished }) : openPostgres(database)
+      const engine = await openQueueEngine(server.url)
+      onTestFinished(() => engine.close())
+      return { server, engine }
+    })
   },
 })
 
@@ -33,7 +38,7 @@ async function openRedis(hooks: Parameters<typeof openOwnRedis>[0]): Promise<Ser
 }
 
 /** Another database of the server is another queue, so that this one alone can be away. */
-async function openPostgres(url: string): Promise<Server> {
+function openPostgres(url: string): Server {
   const name = new URL(url).pathname.slice(1)
   const administer = async (statement: string) => {
     const admin = new pg.Client({ connectionString: inject('databaseUrl') })
@@ -56,12 +61,9 @@ const data = { runId: '1', profileId: '1', params: {} }
 
 for (const kind of queueKinds) {
   test(`a queue that is first used while its server is away takes jobs when the server is back (${kind})`, async ({
-    openServer,
-    onTestFinished,
+    openQueue,
   }) => {
-    const server = await openServer(kind)
-    const engine = await openQueueEngine(server.url)
-    onTestFinished(() => engine.close())
+    const { server, engine } = await openQueue(kind)
     const add = () => engine.queue('manual').add('work', data)
     await server.stop()
     await expect(add()).rejects.toThrow()
@@ -77,12 +79,9 @@ for (const kind of queueKinds) {
   })
 
   test(`a worker rests between claims that are refused, and claims nothing when it closes (${kind})`, async ({
-    openServer,
-    onTestFinished,
+    openQueue,
   }) => {
-    const server = await openServer(kind)
-    const engine = await openQueueEngine(server.url)
-    onTestFinished(() => engine.close())
+    const { server, engine } = await openQueue(kind)
     await engine.queue('manual').add('work', data)
     await server.refuse()
     const refusedAtMs: number[] = []
