@@ -74,7 +74,7 @@ function withItemKey({ externalId, body, handedInAtMs }: Handed, { stream, repla
     const { itemKey, body: identified } = stream.identify(body, { externalId, startAtMs, endAtMs })
     const found = stream.evidenceOf?.(body)
     const evidence = found && handedInAtMs !== undefined ? { ...found, handedInAtMs } : found
-    return { itemKey, body: JSON.stringify(identified), startAtMs, endAtMs, ...(evidence && { evidence }) }
+    return { itemKey, body: JSON.stringify(identified), startAtMs, endAtMs, evidence }
   }
   const mode = replace ? ('put' as const) : ('patch' as const)
   return { itemKey: stream.name, body: JSON.stringify(body), mode, startAtMs, endAtMs }

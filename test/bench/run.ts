@@ -44,7 +44,7 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
     load: () => import('./dashboard.ts'),
   },
   'log-days': {
-    about: 'adding logs with the evidence of days, beside adding them without',
+    about: 'importing logs with the evidence of days, beside importing them without',
     quick: false,
     load: () => import('./log-days.ts'),
   },
