@@ -123,12 +123,13 @@ export function formatOffset(offsetMinutes: number): string {
   return `${offsetMinutes < 0 ? '-' : '+'}${hours}:${String(minutes % 60).padStart(2, '0')}`
 }
 
-function isDay(year = 0, month = 0, day = 0): boolean {
+/** Whether the calendar has this day. */
+export function isDay(year = 0, month = 0, day = 0): boolean {
   if (year < 1 || month < 1 || month > 12 || day < 1) return false
   const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
   return day <= (daysInMonths[month - 1] ?? 0) + (month === 2 && leap ? 1 : 0)
 }
 
-function isTime(hour = 0, minute = 0, second = 0): boolean {
+export function isTime(hour = 0, minute = 0, second = 0): boolean {
   return hour <= 23 && minute <= 59 && second <= 59
 }

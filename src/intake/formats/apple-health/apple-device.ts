@@ -12,9 +12,8 @@ const fields = ['name', 'manufacturer', 'model', 'hardware'] as const
  */
 export function createDeviceParser(): (text: string | undefined, source: string) => AppleDevice {
   const known = new Map<string, AppleDevice>()
-  let last: { readonly text: string; readonly source: string; readonly device: AppleDevice } | undefined
-  const find = (text: string, source: string): AppleDevice => {
-    const description = text.slice(0, TEXT_MAX).replace(/HKDevice: 0x[0-9a-f]+/i, '')
+  let last: { readonly description: string; readonly source: string; readonly device: AppleDevice } | undefined
+  const find = (description: string, source: string): AppleDevice => {
     const key = `${description}|${source}`
     const before = known.get(key)
     if (before) return before
@@ -25,10 +24,15 @@ export function createDeviceParser(): (text: string | undefined, source: string)
   }
   // Neighbouring records are mostly of one device.
   return (text = '', source) => {
-    if (last?.text !== text || last.source !== source) last = { text, source, device: find(text, source) }
+    const description = withoutAddress(text)
+    if (last?.description !== description || last.source !== source)
+      last = { description, source, device: find(description, source) }
     return last.device
   }
 }
+
+const withoutAddress = (text: string): string =>
+  text.slice(text.startsWith('<<HKDevice: 0x') ? Math.max(0, text.indexOf('>')) : 0, TEXT_MAX)
 
 function deviceOf(text: string, source: string): AppleDevice {
   const found = fields.map((field) => text.match(new RegExp(`\\b${field}:(.*?)(?:, [a-zA-Z ]+:|>?$)`))?.[1] ?? '')
