@@ -43,6 +43,11 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
     quick: false,
     load: () => import('./dashboard.ts'),
   },
+  causes: {
+    about: 'a night in which one person in twenty has an empty day, with its cause and without',
+    quick: false,
+    load: () => import('./causes.ts'),
+  },
   'log-days': {
     about: 'importing logs with the evidence of days, beside importing them without',
     quick: false,

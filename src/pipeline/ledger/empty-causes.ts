@@ -262,14 +262,14 @@ function nightOf(
 function countWear(logs: ReadonlyMap<LogKind, KindOfDay>, kinds: readonly LogKind[], { from, to }: Hours): Wear {
   const covered = noMinutes()
   for (const kind of kinds) {
-    for (const [index, bits] of logs.get(kind)?.minutes.entries() ?? []) covered[index] = (covered[index] ?? 0) | bits
+    const bits = logs.get(kind)?.minutes
+    if (bits) for (let at = 0; at < covered.length; at += 1) covered[at] = (covered[at] ?? 0) | (bits[at] ?? 0)
   }
-  let minutes = 0
-  const hours = new Set<number>()
-  for (let minute = from * 60; minute < to * 60; minute += 1) {
-    if (!hasMinute(covered, minute)) continue
-    minutes += 1
-    hours.add(Math.floor(minute / 60))
+  let [minutes, hours] = [0, 0]
+  for (let hour = from; hour < to; hour += 1) {
+    const before = minutes
+    for (let minute = hour * 60; minute < (hour + 1) * 60; minute += 1) if (hasMinute(covered, minute)) minutes += 1
+    if (minutes > before) hours += 1
   }
-  return { minutes, hours: hours.size }
+  return { minutes, hours }
 }

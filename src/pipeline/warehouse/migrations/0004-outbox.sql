@@ -52,7 +52,7 @@ create table vitalsync.log_days (
   last_parcel   bigint not null,
   device        text collate "C" not null,
   revised       boolean not null,
-  primary key (profile_id, local_date, kind)
+  primary key (profile_id, local_date, kind) include (first_at)
 );
 comment on table  vitalsync.log_days is 'Per person, local day and kind of log, that logs were handed in and which minutes they covered: the evidence why a day is empty. Never a value of a log.';
 comment on column vitalsync.log_days.local_date is 'The day in the offset of the log. A log across midnight is in two rows.';

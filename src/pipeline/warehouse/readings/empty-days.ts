@@ -1,4 +1,4 @@
-import { type LogKind, noMinutes } from '../../../base/contract/log-evidence.ts'
+import type { LogKind } from '../../../base/contract/log-evidence.ts'
 import { type Span, subtract, union } from '../../../base/time/spans.ts'
 import { DAY } from '../../../base/time/units.ts'
 import {
@@ -41,12 +41,22 @@ export async function explainEmptyDays(
     found.flatMap(({ empty }) => empty),
     explaining.flatMap(({ stream }) => Object.keys(stream.touchedBy)),
   )
-  for (const [index, { stream, needs }] of explaining.entries()) {
+  const causes = explaining.flatMap(({ stream, needs }, index): GivenCause[] => {
     const { empty = [], filled = [] } = found[index] ?? {}
-    const explained = empty.map((day) => ({ ...day, ...explainEmptyDay({ ...evidence(day), needs, nowMs }) }))
-    const causes = [...explained, ...filled.map((day) => ({ ...day, cause: 'data' as const, evidence: {} }))]
-    if (causes.length > 0) await writeCauses(tx, stream, { causes, nowMs })
-  }
+    return [
+      ...empty.map((day) => ({ ...day, stream, ...explainEmptyDay({ ...evidence(day), needs, nowMs }) })),
+      ...filled.map((day) => ({ ...day, stream, cause: 'data' as const, evidence: {} })),
+    ]
+  })
+  if (causes.length === 0) return
+  const isMarked = (cause: GivenCause) => ledger.get(profileStreamKey(cause))?.explained === true
+  await pipelined<unknown>([
+    writeCauses(tx, causes, nowMs),
+    ...markExplained(
+      tx,
+      causes.filter((cause) => !isMarked(cause)),
+    ),
+  ])
 }
 
 /**
@@ -169,18 +179,21 @@ type LogDayRow = {
   profile_id: string
   day: number
   kind: LogKind
-  minutes: string
+  minutes: Buffer
   first_parcel: number
   last_parcel: number
   device: string
   revised: boolean
 }
 
+/** Postgres sends a bit string as the number of its bits, in four bytes, and then the bits. */
+const BIT_COUNT_BYTES = 4
+
 /** The logs of the days, and of the evenings before. */
 async function readLogDays(tx: Tx, days: readonly PersonDay[]): Promise<Logs> {
   const { rows } = await tx.query<LogDayRow>({
     name: 'read log days',
-    text: `select d.profile_id, d.local_date - date '1970-01-01' as day, d.kind, d.minutes::text as minutes, d.device, d.revised,
+    text: `select d.profile_id, d.local_date - date '1970-01-01' as day, d.kind, bit_send(d.minutes) as minutes, d.device, d.revised,
         d.first_parcel::float8 as first_parcel, d.last_parcel::float8 as last_parcel
       from (select profile_id, day from unnest($1::int8[], $2::date[]) as u(profile_id, day)
         union select profile_id, day - 1 from unnest($1::int8[], $2::date[]) as u(profile_id, day)) i
@@ -192,18 +205,18 @@ async function readLogDays(tx: Tx, days: readonly PersonDay[]): Promise<Logs> {
     const key = `${row.profile_id} ${row.day}`
     const kinds = logs.get(key) ?? new Map<LogKind, KindOfDay>()
     const { device, revised: isRevised, first_parcel: firstParcel, last_parcel: lastParcel } = row
-    logs.set(key, kinds.set(row.kind, { minutes: minutesOf(row.minutes), device, isRevised, firstParcel, lastParcel }))
+    logs.set(
+      key,
+      kinds.set(row.kind, {
+        minutes: row.minutes.subarray(BIT_COUNT_BYTES),
+        device,
+        isRevised,
+        firstParcel,
+        lastParcel,
+      }),
+    )
   }
   return logs
-}
-
-/** Reads the text of a bit string. */
-function minutesOf(text: string): Uint8Array {
-  const minutes = noMinutes()
-  for (let at = text.indexOf('1'); at >= 0; at = text.indexOf('1', at + 1)) {
-    minutes[at >> 3] = (minutes[at >> 3] ?? 0) | (128 >> (at & 7))
-  }
-  return minutes
 }
 
 type Trouble = { readonly waiting: boolean; readonly refused: boolean }
@@ -231,20 +244,18 @@ const personDayColumns = (days: readonly PersonDay[]) => [
   binaryColumn('date', days, ({ day }) => day * DAY),
 ]
 
-type GivenCause = PersonDay & Omit<Explained, 'cause'> & { readonly cause: Explained['cause'] | 'data' }
+type GivenCause = PersonDay & { readonly stream: PulledStream } & Omit<Explained, 'cause'> & {
+    readonly cause: Explained['cause'] | 'data'
+  }
 
 /** A cause that has changed keeps the cause before it. A row that has not changed is not written. */
-async function writeCauses(
-  tx: Tx,
-  { name }: PulledStream,
-  { causes, nowMs }: { readonly causes: readonly GivenCause[]; readonly nowMs: number },
-): Promise<void> {
-  const ids = [...new Set(causes.map(({ profileId }) => profileId))]
-  const writing = tx.query({
+const writeCauses = (tx: Tx, causes: readonly GivenCause[], nowMs: number) =>
+  tx.query({
     name: 'write empty days',
     text: `insert into vitalsync.empty_days as e (profile_id, stream, local_date, cause, until_at, evidence, computed_at)
-      select profile_id, $6, day, cause, until_at, evidence::jsonb, $7::timestamptz
-      from unnest($1::int8[], $2::date[], $3::text[], $4::timestamptz[], $5::text[]) as i(profile_id, day, cause, until_at, evidence)
+      select profile_id, stream, day, cause, until_at, evidence::jsonb, $7::timestamptz
+      from unnest($1::int8[], $2::date[], $3::text[], $4::timestamptz[], $5::text[], $6::text[])
+        as i(profile_id, day, cause, until_at, evidence, stream)
       on conflict (profile_id, stream, local_date) do update set cause = excluded.cause, until_at = excluded.until_at,
         evidence = excluded.evidence,
         computed_at = case when e.cause = excluded.cause then e.computed_at else excluded.computed_at end,
@@ -256,14 +267,17 @@ async function writeCauses(
       binaryColumn('text', causes, ({ cause }) => cause),
       binaryColumn('timestamptz', causes, ({ untilMs }) => (untilMs === undefined ? null : untilMs * 1000)),
       binaryColumn('text', causes, ({ evidence }) => JSON.stringify(evidence)),
-      name,
+      binaryColumn('text', causes, ({ stream }) => stream.name),
       new Date(nowMs),
     ],
   })
-  const marking = tx.query({
-    name: 'mark explained',
-    text: `update vitalsync.ledger l set explained = true where l.profile_id = any($1::int8[]) and l.stream = $2 and not l.explained`,
-    values: [ids, name],
-  })
-  await pipelined<unknown>([writing, marking])
-}
+
+/** Marks in the ledger which streams of which people have a cause. Without a mark, no cause is looked up. */
+const markExplained = (tx: Tx, causes: readonly GivenCause[]) =>
+  [...Map.groupBy(causes, ({ stream }) => stream.name)].map(([stream, ofStream]) =>
+    tx.query({
+      name: 'mark explained',
+      text: `update vitalsync.ledger l set explained = true where l.profile_id = any($1::int8[]) and l.stream = $2 and not l.explained`,
+      values: [[...new Set(ofStream.map(({ profileId }) => profileId))], stream],
+    }),
+  )
