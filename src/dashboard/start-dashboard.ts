@@ -18,7 +18,15 @@ import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard, frameworkErrors, malformedRequestAnswer } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
-import { addSessions, addSignIn, csrfTokenOf, refusePage, requireCsrfToken, sessionLimits } from '../web/sessions.ts'
+import {
+  addSessions,
+  addSignIn,
+  csrfTokenOf,
+  isOfItsPage,
+  refusePage,
+  requireCsrfToken,
+  sessionLimits,
+} from '../web/sessions.ts'
 import { type DashboardContext, type DashboardRoute, defineRead, type Visit } from './dashboard-context.ts'
 import { openNow } from './read-now.ts'
 import { auditRoutes } from './routes/audit-routes.ts'
@@ -175,7 +183,7 @@ async function addVisits(app: FastifyInstance, context: DashboardContext, access
     return actor && { actor, masked, values }
   }
   app.post('/api/session/read', { config: sessionLimits }, async (request) => {
-    const visit = of(request)
+    const visit = isOfItsPage(request) ? of(request) : undefined
     return { ...(visit ?? { actor: null, masked: false, values: false }), csrf: csrfTokenOf(request) }
   })
   addSignIn(app, {

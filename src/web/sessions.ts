@@ -108,24 +108,35 @@ const tokenOfVisitor = (id: string) => createHmac('sha256', visitorKey).update(i
 /**
  * The token that the pages of this session, or of this visitor, send with each question and change. Another page cannot read it.
  * A visitor's token follows from the visitor's cookie: nothing is kept for strangers, who could fill the memory of the sessions.
+ * The token of a session is given once, at the sign-in, and to its page.
  */
-export function csrfTokenOf({ session, visitor }: FastifyRequest): string {
-  if (session.actor) {
-    session.csrf ??= randomText()
-    return session.csrf
-  }
+export function csrfTokenOf(request: FastifyRequest): string {
+  const { session, visitor } = request
+  if (session.csrf !== undefined && isOfItsPage(request)) return session.csrf
   visitor.isNew = visitor.id === undefined
   visitor.id ??= randomText()
   return tokenOfVisitor(visitor.id)
 }
 
+/**
+ * False: somebody else sends the cookie of a person who has signed in. Browsers send it to each port of the host, and so to servers of
+ * other users of the machine; the token stays in the storage of our page.
+ */
+export const isOfItsPage = (request: FastifyRequest): boolean =>
+  !request.session.actor || hasToken(request, request.session.csrf)
+
 /** Refuses a request without the token of its session or its visitor. */
-export function requireCsrfToken({ headers, session, visitor }: FastifyRequest): void {
-  const given = Buffer.from(String(headers['x-csrf-token'] ?? ''))
-  const known = session.actor ? session.csrf : visitor.id && tokenOfVisitor(visitor.id)
-  const token = Buffer.from(known ?? '')
-  if (token.length > 0 && token.length === given.length && timingSafeEqual(token, given)) return
+export function requireCsrfToken(request: FastifyRequest): void {
+  if (request.session.actor ? isOfItsPage(request) : isOfVisitor(request)) return
   refusePage(403, 'The page is out of date: load it again. Nothing was done.')
+}
+
+const isOfVisitor = (request: FastifyRequest): boolean =>
+  request.visitor.id !== undefined && hasToken(request, tokenOfVisitor(request.visitor.id))
+
+function hasToken({ headers }: FastifyRequest, token = ''): boolean {
+  const [given, known] = [Buffer.from(String(headers['x-csrf-token'] ?? '')), Buffer.from(token)]
+  return known.length > 0 && known.length === given.length && timingSafeEqual(known, given)
 }
 
 /** Whether the session of the person who sent this request has ended since. */
@@ -192,7 +203,7 @@ const signInSchema = z.strictObject({ name: z.string().max(200), password: z.str
 export function addSignIn(app: FastifyInstance, { path, passwords, record }: SignInOptions): void {
   const limited = { rateLimit: { max: SIGN_INS_PER_MINUTE, timeWindow: MINUTE } }
   app.post(`${path}/api/sign-in`, { config: limited }, async (request, reply) => {
-    requireCsrfToken(request)
+    if (!isOfVisitor(request)) requireCsrfToken(request)
     const { name, password } = signInSchema.parse(request.body)
     const role = await passwords?.roleOf(name, password)
     const sent = { address: request.ip, requestId: request.id }
@@ -201,9 +212,10 @@ export function addSignIn(app: FastifyInstance, { path, passwords, record }: Sig
       return reply.code(401).send({ error: 'Name or password is wrong.' })
     }
     await request.session.regenerate()
-    request.session.actor = { name, role }
+    const csrf = randomText()
+    Object.assign(request.session, { actor: { name, role }, csrf })
     await record({ who: name, role, action: 'sign-in', ...sent })
-    return { csrf: csrfTokenOf(request) }
+    return { csrf }
   })
   app.post(`${path}/api/sign-out`, async (request) => {
     requireCsrfToken(request)

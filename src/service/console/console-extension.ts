@@ -5,7 +5,7 @@ import { openPageBundle } from '../../web/page-bundle.ts'
 import { addPageGuard } from '../../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../../web/page-questions.ts'
 import { addPageRoutes } from '../../web/page-routes.ts'
-import { addSessions, addSignIn, csrfTokenOf, sessionLimits } from '../../web/sessions.ts'
+import { addSessions, addSignIn, csrfTokenOf, isOfItsPage, sessionLimits } from '../../web/sessions.ts'
 import { logSecurity } from '../http/security-log.ts'
 import type { ServiceExtension } from '../http/service-route.ts'
 import { callerRoutes } from './routes/caller-routes.ts'
@@ -81,12 +81,15 @@ async function addConsole(app: FastifyInstance, context: ConsoleContext, access:
   const record = async (entry: { who: string; role: string; action: string } & ConsoleRecord) =>
     logSecurity(log, 'console action', entry)
   addSignIn(app, { path: consolePath, passwords: access.passwords, record })
-  app.post(`${consolePath}/api/session/read`, { config: sessionLimits }, async (request) => ({
-    actor: visitOf(request)?.actor ?? null,
-    csrf: csrfTokenOf(request),
-    isSandbox: context.sandbox !== undefined,
-    credentials: (visitOf(request)?.actor.role === 'act' && context.sandbox?.credentials) || null,
-  }))
+  app.post(`${consolePath}/api/session/read`, { config: sessionLimits }, async (request) => {
+    const actor = (isOfItsPage(request) && visitOf(request)?.actor) || null
+    return {
+      actor,
+      csrf: csrfTokenOf(request),
+      isSandbox: context.sandbox !== undefined,
+      credentials: (actor?.role === 'act' && context.sandbox?.credentials) || null,
+    }
+  })
   addPageQuestions(app, { path: consolePath, context, routes: consoleRoutes(context), visitOf, record })
   addPageRoutes(app, { bundle: openConsole, title: 'vitalsync console', path: consolePath })
 }

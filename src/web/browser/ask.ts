@@ -24,8 +24,17 @@ export class Refusal extends Error {
   }
 }
 
-/** Sent with each question and change; it comes with the session. */
+/**
+ * Sent with each question and change. The storage of the page keeps it for its other tabs and the next load: no other port of this host
+ * reads it, as each gets our cookies.
+ */
 const csrfToken = signal('')
+const keptToken = `token${hrefOf('')}`
+
+function keepToken({ csrf = '' }: { readonly csrf?: string }): void {
+  csrfToken.value = csrf
+  localStorage.setItem(keptToken, csrf)
+}
 /** Grows when the visit's answers may have changed: names are masked, values are shown. The page asks again. */
 export const visitChanges = signal(0)
 /** The session has ended, or none has begun. */
@@ -48,9 +57,10 @@ let opening: Promise<unknown> | undefined
 
 /** The session of this browser, with its token. */
 function readSession<S extends { readonly csrf?: string }>(): Promise<Json<S>> {
+  csrfToken.value = localStorage.getItem(keptToken) ?? ''
   opening ??= act<S>('session/read')
     .then((found) => {
-      csrfToken.value = found.csrf ?? ''
+      keepToken(found)
       return found
     })
     .finally(() => {
@@ -189,7 +199,8 @@ export function createPageSession<S extends PageSession>(before: S) {
     mayAct: computed(() => session.value.actor?.role === 'act'),
     openSession,
     signIn: async (name: string, password: string): Promise<void> => {
-      await act('sign-in', { name, password })
+      await readSession<S>() // a session that has ended leaves its token
+      keepToken(await act<{ csrf: string }>('sign-in', { name, password }))
       await openSession()
     },
     signOut: async (): Promise<void> => {

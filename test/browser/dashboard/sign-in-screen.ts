@@ -1,8 +1,10 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { soon } from '../../support/fixtures.ts'
 import { findBarriers, overflowOf } from '../open-browser.ts'
-import { openSession, send } from '../send.ts'
+import { openSession, readSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
 import { serveWithPasswords } from './visitor.ts'
 
@@ -31,7 +33,30 @@ test('a visitor signs in, looks and cannot act; a session that has ended asks ag
 
   await page.context().clearCookies()
   await page.getByRole('link', { name: 'Runs', exact: true }).click()
-  await page.getByLabel('Password').waitFor()
+  await signIn(page)
+  await page.reload()
+  await page.getByText('ada (looks)').waitFor()
+})
+
+test('another port of the host gets the cookie, and no session by it', async ({ visit, world }) => {
+  const { url } = await serveWithPasswords(world)
+  const page = await visit('/', { baseURL: url })
+  await signIn(page)
+  const heard: IncomingMessage[] = []
+  const neighbour = createServer((request, response) => void response.end(String(heard.push(request))))
+  await new Promise<void>((resolve) => neighbour.listen(0, '127.0.0.1', resolve))
+  const { port } = neighbour.address() as AddressInfo // of TCP
+  await page.goto(`http://127.0.0.1:${port}/`)
+  neighbour.close()
+  const { cookie = '' } = heard[0]?.headers ?? {}
+  expect(cookie).toContain(`vitalsync-${new URL(url).port}=`)
+
+  const { body } = await readSession(url, { cookie })
+  expect(JSON.parse(body)).toMatchObject({ actor: null })
+  const copied = { cookie, 'x-csrf-token': JSON.parse(body).csrf, origin: url, method: 'POST', body: '{}' }
+  expect((await send(`${url}/api/now`, copied)).status).toBe(403)
+  await page.goto(url)
+  await page.getByText('ada (looks)').waitFor()
 })
 
 test('a sign-out in one tab ends the state that another tab shows', async ({ visit, world }) => {
@@ -99,9 +124,10 @@ test('a page whose session became that of another person shows who that is', asy
   await other.getByText('ada (looks)').waitFor()
   await page.goto('about:blank')
   const body = JSON.stringify({ name: 'eve', password: 'correct horse battery' })
-  const { headers } = await send(`${url}/api/sign-in`, { ...(await openSession(url)), body })
-  const [name = '', value = ''] = (headers['set-cookie']?.[0] ?? '').split(/[=;]/)
+  const entered = await send(`${url}/api/sign-in`, { ...(await openSession(url)), body })
+  const [name = '', value = ''] = (entered.headers['set-cookie']?.[0] ?? '').split(/[=;]/)
   await page.context().addCookies([{ name, value, url }])
+  await other.evaluate((token) => localStorage.setItem('token', token), JSON.parse(entered.body).csrf)
 
   await other.getByText('eve (looks)').waitFor()
 })
