@@ -29,7 +29,7 @@ test('the printed commands work when pasted, commands for the service join the r
   const program = up(['--days', '60'])
   await program.said(isReady)
   const [, line = ''] = program.stdout().match(/^(curl .*)$/m) ?? []
-  const pasted = await startCommand(line, { cwd: home }).ended
+  const pasted = await startCommand(`set -x; ${line}`, { cwd: home }).ended
   const scores = JSON.parse(pasted.stdout)
   const file = join(folder, 'sandbox-credentials.json')
   const vitalsync = (...words: string[]) => runProgram(words, { cwd: home, env: { VITALSYNC_DATA: folder } })
@@ -46,6 +46,9 @@ test('the printed commands work when pasted, commands for the service join the r
   const revoked = await vitalsync('service', 'tokens', 'revoke', '--account', 'acme')
 
   expect(scores[0]).toMatchObject({ type: expect.any(String), scoreDateTime: expect.any(String) })
+  // Each user of the machine can read a command line.
+  expect(pasted.stderr).toContain('curl')
+  expect(pasted.stderr).not.toMatch(/account [\w.-]{20,}/)
   expect(program.stdout()).toContain(`clientId:         ${JSON.parse(await readFile(file, 'utf8')).clientId}`)
   expect(evaluated.stdout).toMatch(/^1 figure of 1 person$/m)
   expect(program.stdout()).not.toContain(JSON.parse(await readFile(file, 'utf8')).clientSecret)

@@ -230,10 +230,13 @@ async function inviteToSandbox({ pool, sandbox, folder, showsSecret }: Invitatio
   ]
 }
 
-/** For any POSIX shell: the inner request gets the token, and the outer one sends it. */
-function curlLine({ sandbox, file, scores }: { sandbox: Sandbox; file: string; scores: string }): string {
-  const token = `curl -s ${sandbox.url}/api/v1/oauth/account/token -H content-type:application/json -d @${quoted(file)} | cut -d '"' -f 4`
-  return `curl -s -H "authorization: account $(${token})" '${scores}'`
-}
+/** For any POSIX shell: the first request gets the token, and the second one sends it. No command line, which each user sees, holds it. */
+const curlLine = ({ sandbox, file, scores }: { sandbox: Sandbox; file: string; scores: string }): string =>
+  [
+    `curl -s ${sandbox.url}/api/v1/oauth/account/token -H content-type:application/json -d @${quoted(file)}`,
+    `cut -d '"' -f 4`,
+    `sed 's/^/authorization: account /'`,
+    `curl -s -H @- '${scores}'`,
+  ].join(' | ')
 
 const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : shellQuoted(path))

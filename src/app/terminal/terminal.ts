@@ -38,8 +38,11 @@ export function createTerminal(options: { json: boolean; term: string | undefine
   }
   return {
     isTerminal,
-    /** Results go to a terminal, and not to a file or a log, which would keep a secret. */
-    printsToTerminal: process.stdout.isTTY === true,
+    /**
+     * Results go to a terminal, and not to a file or a log, which would keep a secret. `docker run -t` gives the first process of a
+     * container, or its child, a terminal, and keeps in its log what is shown there.
+     */
+    printsToTerminal: process.stdout.isTTY === true && process.ppid > 1,
     json: options.json,
     /** Colours results, for standard output. */
     paint: options.json ? unpainted : painterFor(process.stdout),

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { describe, expect } from 'vitest'
 import { readConfig } from '../../../config/env.ts'
 import { sandboxCredentialsOf } from '../../../src/base/contract/sandbox-credentials.ts'
 import { test as base } from '../../support/fixtures.ts'
-import { needTerminal, runInTerminal } from '../../support/in-terminal.ts'
+import { needTerminal, runAtTerminal } from '../../support/in-terminal.ts'
 import { entry } from '../../support/run-program.ts'
 import { json, query, runner, send } from './sandbox-world.ts'
 
@@ -111,14 +111,31 @@ describe('vitalsync sandbox', () => {
     expect((await stat(file)).mode & 0o077).toBe(0)
   })
 
-  test('shows the secrets at a terminal', { timeout: 120_000 }, async ({ skip, folder, serviceUrl }) => {
+  test('shows the secrets at a terminal, but not at that of a container, which the log of Docker keeps', {
+    timeout: 120_000,
+  }, async ({ skip, folder, serviceUrl }) => {
     needTerminal(skip)
     const env = { PATH: process.env['PATH'] ?? '', DATABASE_URL: serviceUrl, VITALSYNC_DATA: folder }
     const typed = { seen: 'Ctrl-C stops', send: '\u0003' }
-    const { code, shown } = await runInTerminal(['sandbox', ...small], { cwd: folder, columns: 200, env, typed })
+    const runSandbox = (...around: string[]) =>
+      runAtTerminal([...around, process.execPath, entry, 'sandbox', ...small], {
+        cwd: folder,
+        columns: 200,
+        env,
+        typed,
+      })
+    const { code, shown } = await runSandbox()
     const kept = JSON.parse(await readFile(join(folder, 'sandbox', 'sandbox-credentials.json'), 'utf8'))
     expect(code, shown).toBe(0)
     for (const [name, value] of Object.entries(kept)) expect(shown).toMatch(new RegExp(`^${name} +${value}$`, 'm'))
+
+    const asFirstProcess = ['unshare', '--user', '--pid', '--fork', '--kill-child']
+    if (spawnSync('unshare', [...asFirstProcess.slice(1), 'true']).status !== 0)
+      return skip('no namespaces of processes')
+    const contained = await runSandbox(...asFirstProcess)
+    expect(contained.shown).toContain(kept.clientId)
+    for (const secret of [kept.clientSecret, kept.appSecret, kept.controlToken])
+      expect(contained.shown).not.toContain(secret)
   })
 
   test('has keys of its data folder alone, or those that follow from SANDBOX_SECRET', async ({
