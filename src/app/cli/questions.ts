@@ -1,4 +1,4 @@
-import { formulaHandlings } from '../../pipeline/export/csv.ts'
+import { formulaHandlings } from '../../base/text/csv-cell.ts'
 import type { ExportFormat } from '../../pipeline/export/formats.ts'
 import {
   type CliProcess,

@@ -1,5 +1,6 @@
+import type { FormulaHandling } from '../../base/text/csv-cell.ts'
 import type { ColumnKind, ExportColumn } from '../warehouse/reports/export-rows.ts'
-import { createCsv, type FormulaHandling } from './csv.ts'
+import { createCsv } from './csv.ts'
 import { noStateNoTail, type RowEncoder } from './encoder.ts'
 import { createParquet } from './parquet.ts'
 

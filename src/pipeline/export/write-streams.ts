@@ -1,3 +1,4 @@
+import type { FormulaHandling } from '../../base/text/csv-cell.ts'
 import type { PulledStream } from '../transfer/stream.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import {
@@ -6,7 +7,6 @@ import {
   readDatabaseNow,
   readExportRows,
 } from '../warehouse/reports/export-rows.ts'
-import type { FormulaHandling } from './csv.ts'
 import type { RowEncoder } from './encoder.ts'
 import { type Bookmark, type ExportState, type SavedExportState, saveExportState } from './export-state.ts'
 import { type ExportFormat, encoders } from './formats.ts'

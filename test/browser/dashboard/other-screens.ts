@@ -79,6 +79,17 @@ test('numbers by day are drawn beside the answer, and read under the pointer and
   await reads('2026-03-04: 3')
 })
 
+test('an answer is saved as CSV that no spreadsheet runs', async ({ visit }) => {
+  const page = await visit('/questions')
+  await page.getByRole('checkbox', { name: 'Health values' }).check()
+  const sql = `select '=1+1' as formula, 'x;@y' as inner, -0.5::numeric as number, null as nothing`
+  await page.getByRole('textbox', { name: 'SQL' }).fill(sql)
+  await page.getByRole('button', { name: 'Ask', exact: true }).click()
+  const saved = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'CSV' }).click()
+  expect(readFileSync(await (await saved).path(), 'utf8')).toBe(`formula,inner,number,nothing\r\n'=1+1,x;'@y,-0.5,\r\n`)
+})
+
 test('the saved questions are those of the documents', () => {
   const page = readFileSync('docs/how-to/questions.md', 'utf8')
   const told = [...page.matchAll(/^## (.+)\n\n```sql\n([\s\S]*?)\n```/gm)].map(([, title, sql]) => ({ title, sql }))

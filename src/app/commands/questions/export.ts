@@ -1,7 +1,7 @@
 import { catalogue } from '../../../../config/streams.ts'
 import { UsageProblem } from '../../../base/errors.ts'
+import type { FormulaHandling } from '../../../base/text/csv-cell.ts'
 import { formatNumber } from '../../../base/text/readable.ts'
-import type { FormulaHandling } from '../../../pipeline/export/csv.ts'
 import { readExportState, type SavedExportState } from '../../../pipeline/export/export-state.ts'
 import type { ExportFormat } from '../../../pipeline/export/formats.ts'
 import { type ExportOutput, openFileOutput, openPipeOutput } from '../../../pipeline/export/output.ts'

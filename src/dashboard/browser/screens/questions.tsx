@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { csvCell } from '../../../base/text/csv-cell.ts'
 import { shellQuoted } from '../../../base/text/readable.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { ask, type Json, type Refusal, refusalOf, useAnswer } from '../../../web/browser/ask.ts'
@@ -166,15 +167,11 @@ function Chart({ found: { columns, rows } }: { found: Answer }) {
 
 const cellText = (cell: unknown): string => String(cell ?? '')
 
-/** A cell that a spreadsheet would run as a formula is marked as text. */
-const csvCell = (cell: unknown): string => {
-  const text = cellText(cell)
-  const safe = typeof cell === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
+const savedCell = (cell: Answer['rows'][number][number]): string =>
+  csvCell(typeof cell === 'object' && cell !== null ? JSON.stringify(cell) : cell, 'defuse')
 
 function save({ columns, rows }: Answer): void {
-  const text = [columns, ...rows].map((row) => row.map(csvCell).join(',')).join('\r\n')
+  const text = [columns, ...rows].map((row) => `${row.map(savedCell).join(',')}\r\n`).join('')
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
   link.download = 'answer.csv'
