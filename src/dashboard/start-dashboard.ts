@@ -198,6 +198,7 @@ async function addVisits(app: FastifyInstance, context: DashboardContext, access
     requireCsrfToken(request)
     const visit = of(request) ?? refusePage(401, 'Sign in first.')
     const { masked, values } = settingsSchema.parse(request.body)
+    request.session.settingsOf = visit.actor.name
     if (masked !== undefined) request.session.masked = masked
     if (values !== undefined && values !== visit.values) {
       request.session.values = values

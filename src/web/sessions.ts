@@ -12,6 +12,8 @@ declare module 'fastify' {
   interface Session {
     actor?: Actor
     csrf?: string
+    /** The person whose settings a session holds that nobody has signed in to. */
+    settingsOf?: string
   }
   interface FastifyRequest {
     visitor: { id: string | undefined; isNew: boolean }
@@ -157,16 +159,17 @@ type StoredSession = Parameters<SessionStore['set']>[1]
 function createSessionStore(): SessionStore {
   const entered = new LRUCache<string, StoredSession>({ max: SESSIONS_MAX, ttl: SESSION_MS })
   const others = new LRUCache<string, StoredSession>({ max: SESSIONS_MAX, ttl: SESSION_MS })
-  const endOldest = (name: string) => {
-    const ids = [...entered.entries()].filter(([, { actor }]) => actor?.name === name).map(([id]) => id) // the newest first
-    for (const id of ids.slice(SESSIONS_OF_PERSON_MAX)) entered.delete(id)
+  const personOf = ({ actor, settingsOf }: StoredSession) => actor?.name ?? settingsOf
+  const endOldest = (here: typeof entered, person: string | undefined) => {
+    const ids = [...here.entries()].filter(([, value]) => personOf(value) === person).map(([id]) => id) // the newest first
+    for (const id of ids.slice(SESSIONS_OF_PERSON_MAX)) here.delete(id)
   }
   return {
     set(id, value, done) {
       const [here, elsewhere] = value.actor ? [entered, others] : [others, entered]
       elsewhere.delete(id)
       here.set(id, value)
-      if (value.actor) endOldest(value.actor.name)
+      endOldest(here, personOf(value))
       done()
     },
     get(id, done) {

@@ -282,6 +282,18 @@ test('a proxy’s header is believed from that proxy only', async ({ world }) =>
   expect(await actorOf(beside.url, 'ada')).toBe(null)
 })
 
+test('a visitor who makes sessions without end changes no switch of another visitor', async ({ world }) => {
+  const { url } = await world.serve({ DASHBOARD_TRUSTED_HEADER: 'x-user', TRUSTED_PROXIES: 'loopback' })
+  const visitor = await openSession(url)
+  const mask = (name: string) =>
+    send(`${url}/api/session`, { ...visitor, 'x-user': name, body: JSON.stringify({ masked: true }) })
+  const ida = (await mask('ida')).headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  for (let number = 0; number < 1100; number += 1) await mask('eve')
+
+  const { body } = await readSession(url, { 'x-user': 'ida', cookie: `${visitor.cookie}; ${ida}` })
+  expect(JSON.parse(body)).toMatchObject({ actor: { name: 'ida' }, masked: true })
+})
+
 test('the first load is at most 150 KB compressed', async () => {
   const { files, script, style } = await openPageBundle(new URL('../../../src/dashboard/browser/', import.meta.url))
   const loaded = [...files.values()].filter(({ name }) => [script, style].includes(name) || name.startsWith('chunk'))
