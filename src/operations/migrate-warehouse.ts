@@ -2,7 +2,13 @@ import { pulledStreams } from '../../config/streams.ts'
 import { connectionProblem } from '../base/connections/connection-problem.ts'
 import { isOwnServer } from '../base/connections/own-server.ts'
 import { applyMigrations } from '../base/engines/apply-migrations.ts'
-import { breakingOf, compareMigrations, findTooNew, requireReleased } from '../base/engines/compare-migrations.ts'
+import {
+  breakingOf,
+  compareMigrations,
+  findTooNew,
+  MIGRATE_HINT,
+  requireReleased,
+} from '../base/engines/compare-migrations.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { requireServerVersion } from '../base/postgres/direct-connection.ts'
 import { readQuestionsRole } from '../base/postgres/reading-role.ts'
@@ -13,7 +19,7 @@ import { toCallersError } from '../pipeline/warehouse/divided/division.ts'
 import { storeSettleFallbacks } from '../pipeline/warehouse/ledger/settle-times.ts'
 import { PartialOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
-import { canAsk } from '../pipeline/warehouse/reports/read-query.ts'
+import { canAsk, QUESTIONS_ROLE_HINT } from '../pipeline/warehouse/reports/read-query.ts'
 import { grantReaderRole, prepareQuestions } from '../pipeline/warehouse/reports/reader-role.ts'
 
 export const migrationsFolder = new URL('../pipeline/warehouse/migrations/', import.meta.url)
@@ -75,9 +81,7 @@ async function makeQuestionsRole(
 ): Promise<void> {
   if (!key) {
     if (!(await readQuestionsRole(pool)).exists)
-      say(
-        'No role answers questions (`vitalsync sql`, the dashboard): migrate again with the TOKEN_KEY of the workers.',
-      )
+      say(`No role answers questions (\`vitalsync sql\`, the dashboard). ${QUESTIONS_ROLE_HINT}`)
     return
   }
   const statements = await prepareQuestions(pool, key)
@@ -137,6 +141,6 @@ export async function requireMigrated(
   requireReleased('open warehouse', compared)
   await requireServerVersion(pool).catch(explain)
   throw new UsageProblem('open warehouse: its tables are missing or older than this version', {
-    hint: 'Bring it up to date first: vitalsync migrate.',
+    hint: MIGRATE_HINT,
   })
 }

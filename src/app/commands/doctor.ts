@@ -23,7 +23,7 @@ import { examineUpstream } from '../../pipeline/upstream/examine-upstream.ts'
 import { examineDistribution } from '../../pipeline/warehouse/divided/examine-distribution.ts'
 import { openWarehousePool, type Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { readTableSizes } from '../../pipeline/warehouse/reports/ask-facts.ts'
-import { canAsk } from '../../pipeline/warehouse/reports/read-query.ts'
+import { canAsk, QUESTIONS_ROLE_HINT } from '../../pipeline/warehouse/reports/read-query.ts'
 import { listReaders, READER_ROLE } from '../../pipeline/warehouse/reports/reader-role.ts'
 import { examineTombstoneKey } from '../../pipeline/warehouse/seals/tombstone-key.ts'
 import { examineTokenKeys } from '../../pipeline/warehouse/tokens/token-store.ts'
@@ -138,8 +138,14 @@ async function questionsFindings(pool: Pool, { databaseUrl = '', tokenKeys: keys
   const subject = 'questions'
   if (await canAsk({ pool, databaseUrl, keys }))
     return [{ subject, state: 'well', text: 'the role that answers them logs in' }]
-  const hint = 'Run vitalsync migrate: it makes the role, or says what an administrator is to run.'
-  return [{ subject, state: 'note', text: 'the role that answers them (dashboard, sql) cannot log in', hint }]
+  return [
+    {
+      subject,
+      state: 'note',
+      text: 'the role that answers them (dashboard, sql) cannot log in',
+      hint: QUESTIONS_ROLE_HINT,
+    },
+  ]
 }
 
 async function distributionFindings(pool: Pool, shards: number): Promise<Finding[]> {

@@ -4,6 +4,9 @@ import pg from 'pg'
 import { UsageProblem } from '../errors.ts'
 import { sqlState } from '../postgres/postgres-errors.ts'
 
+/** For tables that are missing, or older than this version. */
+export const MIGRATE_HINT = 'Run: vitalsync migrate'
+
 const UNDEFINED_TABLE = '42P01'
 
 export type Migration = {

@@ -5,7 +5,7 @@ import { clockFinding, type Finding } from '../connections/finding.ts'
 import { findPooler, POSTGRES_OLDEST } from '../postgres/direct-connection.ts'
 import { withConnection } from '../postgres/short-connection.ts'
 import type { MigratedSchema } from './apply-migrations.ts'
-import { compareMigrations, findTooNew, findUnreleased } from './compare-migrations.ts'
+import { compareMigrations, findTooNew, findUnreleased, MIGRATE_HINT } from './compare-migrations.ts'
 
 const CONNECT_TIMEOUT_MS = 5000
 
@@ -123,7 +123,7 @@ export async function examineMigrations(target: PostgresTarget & MigratedSchema)
       return [{ subject, state: 'well', text: `all ${files.length} migrations are applied` }]
     }
     const text = applied.length === 0 ? 'it has no tables yet' : `migrations are missing: ${missing.join(', ')}`
-    return [{ subject, state: 'wrong', text, hint: 'Run: vitalsync migrate' }]
+    return [{ subject, state: 'wrong', text, hint: MIGRATE_HINT }]
   })
 }
 

@@ -117,6 +117,10 @@ function queryProblem(
   return new Problem(`run the query: ${text}`, { hint: hints[state] ?? views, cause: error })
 }
 
+/** For a role for questions that is missing, or does not let us in. */
+export const QUESTIONS_ROLE_HINT =
+  'Run: vitalsync migrate, with the TOKEN_KEY of the workers. It makes the role, or says what an administrator is to run.'
+
 /** Whether the role that answers questions can log in. */
 export const canAsk = (source: QuestionSource): Promise<boolean> =>
   logIn(source, { timeoutMs: 10 * SECOND }).then(
@@ -186,7 +190,7 @@ function loginProblem(cause: unknown, role: string): unknown {
     return new Problem('answer questions: too many are asked at once', { hint: 'Ask again in a moment.', cause })
   if (!(cause instanceof Error) || !(isRefusal(cause) || state === '42501')) return cause
   return new UsageProblem(`answer questions: ${role} cannot log in: ${cause.message}`, {
-    hint: 'Run `vitalsync migrate` with the TOKEN_KEY of the workers: it makes the role, or says what an administrator is to run.',
+    hint: QUESTIONS_ROLE_HINT,
     cause,
   })
 }
