@@ -3,11 +3,6 @@ import { z } from 'zod'
 
 /** The schemas of environment variables; each refusal names its remedy. */
 
-export const urlOf = (...protocols: string[]) =>
-  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol.slice(0, -1)), {
-    error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`,
-  })
-
 /**
  * The driver takes these modes for verify-full, and prints eight lines about it for each process. Said outright it stays quiet:
  * the certificate is checked.
@@ -17,7 +12,12 @@ const withVerifiedTls = (text: string) =>
     ? text
     : text.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full')
 
-export const postgresUrl = urlOf('postgres', 'postgresql').transform(withVerifiedTls)
+export const postgresUrl = z
+  .string()
+  .refine((text) => /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? ''), {
+    error: 'must be an address that starts with postgres:// or postgresql://',
+  })
+  .transform(withVerifiedTls)
 
 export const queueUrl = z
   .string()
@@ -27,7 +27,15 @@ export const queueUrl = z
   .transform((text) => (text.startsWith('postgres') ? withVerifiedTls(text) : text))
 const isQueueUrl = (text: string) => URL.canParse(text) && /^(rediss?|postgres(ql)?):$/.test(new URL(text).protocol)
 
-export const isHttpUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+/** Such an address is shown on pages, at terminals and in errors, and its user, password and query would not be sent. */
+export function isPlainHttpUrl(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ''
+}
+
+export const plainHttpUrl = z
+  .string()
+  .refine(isPlainHttpUrl, { error: 'must be http://… or https://…, without user and query' })
 
 export const wholeNumberText = (min: number, max: number) =>
   z

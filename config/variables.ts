@@ -8,7 +8,8 @@ import {
   headerName,
   hostName,
   hostNameList,
-  isHttpUrl,
+  isPlainHttpUrl,
+  plainHttpUrl,
   postgresUrl,
   proxyList,
   queueUrl,
@@ -17,7 +18,6 @@ import {
   timeZone,
   tokenKeys,
   traceSamplers,
-  urlOf,
   wholeNumberText,
 } from './variable-schemas.ts'
 
@@ -42,14 +42,14 @@ export const variables = {
     fallback: '1',
   },
   UPSTREAM_URL: {
-    schema: z.string().refine((text) => environmentName.safeParse(text).success || isHttpUrl(text), {
-      error: 'must be http://…, https://…, sandbox or production',
+    schema: z.string().refine((text) => environmentName.safeParse(text).success || isPlainHttpUrl(text), {
+      error: 'must be http://… or https://…, without user and query, sandbox or production',
     }),
     about: 'the Profile Service; absent: a local sandbox with sample profiles',
     address: true,
   },
   UPSTREAM_SANDBOX_URL: {
-    schema: urlOf('http', 'https'),
+    schema: plainHttpUrl,
     about: 'the address behind UPSTREAM_URL=sandbox and =production',
     address: true,
   },
@@ -117,7 +117,7 @@ export const variables = {
   KEPT_ANSWERS_MB: { schema: wholeNumberText(0, 65_536), about: 'memory for its cached answers', fallback: '128' },
   DERIVE_THREADS: { schema: wholeNumberText(1, 256), about: 'threads that derive; absent: the cores less one' },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
-    schema: urlOf('http', 'https'),
+    schema: plainHttpUrl,
     about: 'collector of traces and metrics by OTLP over HTTP; absent: none are sent',
     address: true,
   },
