@@ -1,7 +1,9 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { UsageProblem } from '../base/errors.ts'
+import { mayOthersWrite } from '../base/files/data-folder.ts'
+import { shellPath } from '../base/text/readable.ts'
 
 const roles = ['look', 'act'] as const
 export type Role = (typeof roles)[number]
@@ -39,9 +41,13 @@ export type Passwords = Awaited<ReturnType<typeof readPasswords>>
 /** `setting` is the variable that names the file, for messages. */
 export async function readPasswords(file: string, setting: string) {
   const hint = 'Each line is made by: vitalsync dashboard password NAME'
-  const text = await readFile(file, 'utf8').catch((cause: Error) => {
+  const { text, mode } = await readWithMode(file).catch((cause: Error) => {
     throw new UsageProblem(`read ${setting}: ${cause.message}`, { hint, cause })
   })
+  if (mayOthersWrite(mode))
+    throw new UsageProblem(`read ${setting}: other users may write to it`, {
+      hint: `They could let themselves in. Take the right away: chmod o-w ${shellPath(file)}`,
+    })
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
   if (lines.length === 0 || lines.length > ACCOUNTS_MAX)
     throw new UsageProblem(`read ${setting}: it has ${lines.length} lines, not 1 to ${ACCOUNTS_MAX}`, { hint })
@@ -58,6 +64,16 @@ export async function readPasswords(file: string, setting: string) {
       const hash = await derive(password, account.salt, HASH_BYTES, cost)
       return timingSafeEqual(hash, account.hash) && account !== nobody ? account.role : undefined
     },
+  }
+}
+
+/** A secret that a platform mounts is a link, and of any owner. */
+async function readWithMode(file: string) {
+  const handle = await open(file)
+  try {
+    return { text: await handle.readFile('utf8'), mode: (await handle.stat()).mode }
+  } finally {
+    await handle.close()
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import rateLimit from '@fastify/rate-limit'
@@ -21,9 +21,13 @@ type Page = {
 const actorOf = ({ session }: FastifyRequest) => session.actor
 
 /** A page with sessions, and two people who may sign in. */
-const test = base.extend<{ page: Page }>({
-  page: async ({}, use) => {
+const test = base.extend<{ folder: string; page: Page }>({
+  folder: async ({}, use) => {
     const folder = await mkdtemp(join(tmpdir(), 'vitalsync-sessions-'))
+    await use(folder)
+    await rm(folder, { recursive: true })
+  },
+  page: async ({ folder }, use) => {
     const lines = await Promise.all(['ada', 'eve'].map((name) => passwordLine(name, 'look', 'secret')))
     await writeFile(join(folder, 'passwords'), lines.join('\n'))
     const passwords = await readPasswords(join(folder, 'passwords'), 'PASSWORDS')
@@ -57,7 +61,6 @@ const test = base.extend<{ page: Page }>({
     }
     await use({ app, recorded, load, signIn, signOut })
     await app.close()
-    await rm(folder, { recursive: true })
   },
 })
 
@@ -126,6 +129,14 @@ test('the cookie alone, which browsers send to other ports of the host too, open
   expect((await page.load({ cookie, token: ada.token })).who).toBe('ada')
   // A browser that has lost the token, and not the cookie.
   expect((await page.signIn('eve', { cookie, token: stranger.token }, addressOf(1))).status).toBe(200)
+})
+
+test('a password file to which other users may write lets nobody in', async ({ folder }) => {
+  const file = join(folder, 'writable')
+  await writeFile(file, await passwordLine('mallory', 'act', 'secret'))
+  await chmod(file, 0o646)
+
+  await expect(readPasswords(file, 'PASSWORDS')).rejects.toThrow('read PASSWORDS: other users may write to it')
 })
 
 test('a refused sign-in is recorded with its address and the id of its request', async ({ page }) => {

@@ -7,7 +7,6 @@ export const dataFolderHint =
   'Run as the user the data folder belongs to, or choose another folder with VITALSYNC_DATA.'
 
 const ROOT_ID = 0
-const OTHERS_MAY_WRITE = 0o002
 
 /** Makes the folder where it is missing. Only its owner may write to a new one; as root Postgres runs as nobody, who must enter. */
 export async function makeDataFolder(folder: string, hint = dataFolderHint): Promise<void> {
@@ -42,5 +41,7 @@ type Looked = { readonly link: Pick<Stats, 'uid'>; readonly found: Pick<Stats, '
  */
 export function accessOfOthers({ link, found }: Looked, trusted: readonly number[]) {
   if ([link, found].some(({ uid }) => uid !== ROOT_ID && !trusted.includes(uid))) return 'it belongs to another user'
-  return (found.mode & OTHERS_MAY_WRITE) === 0 ? undefined : 'other users may write to it'
+  return mayOthersWrite(found.mode) ? 'other users may write to it' : undefined
 }
+
+export const mayOthersWrite = (mode: number): boolean => (mode & 0o002) !== 0

@@ -24,17 +24,13 @@ export class Refusal extends Error {
   }
 }
 
-/**
- * Sent with each question and change. The storage of the page keeps it for its other tabs and the next load: no other port of this host
- * reads it, as each gets our cookies.
- */
+/** Sent with each question and change; it comes with the session. */
 const csrfToken = signal('')
+/**
+ * Where the storage of the page keeps the token of a person who has signed in, for other tabs and the next load. Our cookies go to each
+ * port of this host; the storage is of this one.
+ */
 const keptToken = `token${hrefOf('')}`
-
-function keepToken({ csrf = '' }: { readonly csrf?: string }): void {
-  csrfToken.value = csrf
-  localStorage.setItem(keptToken, csrf)
-}
 /** Grows when the visit's answers may have changed: names are masked, values are shown. The page asks again. */
 export const visitChanges = signal(0)
 /** The session has ended, or none has begun. */
@@ -60,7 +56,7 @@ function readSession<S extends { readonly csrf?: string }>(): Promise<Json<S>> {
   csrfToken.value = localStorage.getItem(keptToken) ?? ''
   opening ??= act<S>('session/read')
     .then((found) => {
-      keepToken(found)
+      csrfToken.value = found.csrf ?? ''
       return found
     })
     .finally(() => {
@@ -200,11 +196,13 @@ export function createPageSession<S extends PageSession>(before: S) {
     openSession,
     signIn: async (name: string, password: string): Promise<void> => {
       await readSession<S>() // a session that has ended leaves its token
-      keepToken(await act<{ csrf: string }>('sign-in', { name, password }))
+      const { csrf } = await act<{ csrf: string }>('sign-in', { name, password })
+      localStorage.setItem(keptToken, csrf)
       await openSession()
     },
     signOut: async (): Promise<void> => {
       await act('sign-out')
+      localStorage.removeItem(keptToken)
       await openSession()
     },
   }
