@@ -8,7 +8,7 @@ import { readMigrations } from '../../src/base/engines/compare-migrations.ts'
 import { migrateWarehouse, migrationsFolder } from '../../src/operations/migrate-warehouse.ts'
 import { test } from '../support/fixtures.ts'
 import { copySources } from '../support/next-version.ts'
-import { runProgram, settingsFor } from '../support/run-program.ts'
+import { runProgram, settingsFor, startProgram } from '../support/run-program.ts'
 import { openAsCommand, openTestPool } from '../support/test-pool.ts'
 
 test('a warehouse that lacks any migration of this version is refused', async ({ warehouseUrl, database }) => {
@@ -108,6 +108,24 @@ test('a command that finds all tables waits for nobody who migrates, and migrate
   await openAsCommand(markedAsOwn(warehouseUrl))
 
   await migrating.end()
+})
+
+test('the command migrate that waits for a lock says after five seconds who holds it', async ({ warehouseUrl }) => {
+  const holder = new pg.Client({ connectionString: warehouseUrl, application_name: 'the holder' })
+  await holder.connect()
+  const turn = `select pg_backend_pid() as pid, pg_advisory_lock(hashtextextended('vitalsync migrate vitalsync', 0))`
+  const { rows } = await holder.query(turn)
+  const startedAtMs = performance.now()
+  const migrate = startProgram(['migrate'], { cwd: '/tmp', env: settingsFor(warehouseUrl) })
+
+  const [said] = await migrate.said(/Waiting for a lock that session \d+.*/)
+  const tookMs = performance.now() - startedAtMs
+  await holder.end()
+  expect(said).toContain(`session ${rows[0]?.pid} of role`)
+  expect(said).toContain('application "the holder"')
+  expect(tookMs).toBeGreaterThan(5000)
+  expect(tookMs).toBeLessThan(10_000)
+  expect(await migrate.ended).toMatchObject({ code: 0 })
 })
 
 test('the settle times of the catalogue stand in the warehouse, and migrating writes them again', async ({
