@@ -272,7 +272,7 @@ const writeCauses = (tx: Tx, causes: readonly GivenCause[], nowMs: number) =>
     ],
   })
 
-/** Marks in the ledger which streams of which people have a cause. Without a mark, no cause is looked up. */
+/** Marks each stream of a person that has a cause now. Without the mark, no cause is looked up. */
 const markExplained = (tx: Tx, causes: readonly GivenCause[]) =>
   [...Map.groupBy(causes, ({ stream }) => stream.name)].map(([stream, ofStream]) =>
     tx.query({
