@@ -1,14 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { pulledStreams } from '../../../config/streams.ts'
-import type { PulledStream } from '../../../src/pipeline/transfer/stream.ts'
-import {
-  type AddedType,
-  addColumn,
-  countMisfits,
-  dropColumn,
-  listAddedColumns,
-} from '../../../src/pipeline/warehouse/added-columns.ts'
+import type { AddedType, PulledStream } from '../../../src/pipeline/transfer/stream.ts'
+import { addColumn, countMisfits, dropColumn, listAddedColumns } from '../../../src/pipeline/warehouse/added-columns.ts'
 import { distributeTables } from '../../../src/pipeline/warehouse/divided/distribute-tables.ts'
 import { fillColumns, fillPortion } from '../../../src/pipeline/warehouse/fill-columns.ts'
 import { scores } from '../../support/stream-by-name.ts'
@@ -169,7 +163,8 @@ test('a change that waits for a fill holds nothing that the fill needs', async (
   const dropping = dropColumn(warehouse.pool, scores, 'confidence')
   await expect.poll(waiting).toHaveLength(2)
   const held = await warehouse.rows(`select mode from pg_locks
-    where granted and relation = 'vitalsync.added_columns'::regclass and mode like '%Exclusive%'`)
+    where granted and relation = 'vitalsync.added_columns'::regclass and mode like '%Exclusive%'
+      and database = (select oid from pg_database where datname = current_database())`)
   await blocker.query('rollback')
   blocker.release()
 
