@@ -27,6 +27,7 @@ import {
 /**
  * The catalogue of pulled streams. A new stream is one entry here, one table, its view and its row in `vitalsync.day_streams` in a migration, and one fixture:
  * beside these only the help names the streams (`src/app/cli/options.ts`, which the type check holds against this list). `test/promises/a-new-stream.test.ts` adds a stream.
+ * A column that its records get later is an entry under `added`.
  *
  * A window is as long as its answer stays small. The settle time is how long upstream revises a day without a push, for
  * logs that reach it late and not through this program: from phones that were off, from watches far from their phone.

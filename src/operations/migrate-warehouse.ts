@@ -13,6 +13,7 @@ import { UsageProblem } from '../base/errors.ts'
 import { requireServerVersion } from '../base/postgres/direct-connection.ts'
 import { readQuestionsRole } from '../base/postgres/reading-role.ts'
 import { DAY } from '../base/time/units.ts'
+import { addDeclaredColumns } from '../pipeline/warehouse/added-columns.ts'
 import { type Distribution, distributeTables, placeNewTables } from '../pipeline/warehouse/divided/distribute-tables.ts'
 import { readShardCount, requireDivision } from '../pipeline/warehouse/divided/distributed-tables.ts'
 import { toCallersError } from '../pipeline/warehouse/divided/division.ts'
@@ -29,21 +30,25 @@ const NODE_AWAY =
   'A node of the warehouse does not answer. No migration is missing; the rest, which needs all nodes, is left to the next `vitalsync migrate`.'
 
 /**
- * Applies missing migrations, makes the role that answers questions, and lets the reading roles read new tables. Safe with any number of processes at once. Where no
+ * Applies missing migrations, adds the columns that streams declare, makes the role that answers questions, and lets the reading roles
+ * read what is new. A warehouse that is or will be divided gets no columns: `raw` has their values. Safe with any number of processes at once. Where no
  * migration is missing, processes may start without a node of a divided warehouse.
  */
 export async function migrateWarehouse(
   databaseUrl: string,
   say: (text: string) => void,
   questionsKey?: Buffer,
+  isToBeDivided = false,
 ): Promise<{ applied: string[]; readerGranted: boolean }> {
   const { applied } = await applyMigrations({ databaseUrl, ...schema, say })
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
   try {
     await placeNewTables(pool, say)
-    const mayLackNode = applied.length === 0 && (await readShardCount(pool)) !== undefined
+    const isDivided = (await readShardCount(pool)) !== undefined
+    const mayLackNode = applied.length === 0 && isDivided
     try {
       await storeSettleFallbacks(pool, pulledStreams)
+      if (!isDivided && !isToBeDivided) applied.push(...(await addDeclaredColumns(pool, pulledStreams)))
       if (!isOwnServer(databaseUrl)) await makeQuestionsRole({ pool, databaseUrl, say }, questionsKey)
       return { applied, readerGranted: await grantReaderRole(pool) }
     } catch (error) {

@@ -1,5 +1,5 @@
 import { Argument } from 'commander'
-import type { AddedType } from '../../pipeline/warehouse/added-columns.ts'
+import type { AddedType } from '../../pipeline/transfer/stream.ts'
 import { type CliProcess, choiceOption, jsonOption, streamNames, type Verb, wordsOf } from './options.ts'
 
 const columnTypes = wordsOf<AddedType>({

@@ -1,14 +1,13 @@
 import { pulledStreams } from '../../../config/streams.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { formatMinute, formatNumber, formatPercent } from '../../base/text/readable.ts'
-import type { PulledStream } from '../../pipeline/transfer/stream.ts'
+import type { NewColumn, PulledStream } from '../../pipeline/transfer/stream.ts'
 import {
   type AddedColumn,
   addColumn,
   countMisfits,
   dropColumn,
   listAddedColumns,
-  type NewColumn,
 } from '../../pipeline/warehouse/added-columns.ts'
 import { fillColumns } from '../../pipeline/warehouse/fill-columns.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'

@@ -17,7 +17,7 @@ export async function runMigrate(
 ): Promise<number> {
   const { databaseUrl } = config
   if (!databaseUrl) throw missingUrl()
-  const result = await migrateWarehouse(databaseUrl, terminal.say, config.tokenKeys?.[0])
+  const result = await migrateWarehouse(databaseUrl, terminal.say, config.tokenKeys?.[0], distribute)
   const distribution = distribute ? await distributeWarehouse({ databaseUrl, shards }, terminal.say) : undefined
   if (terminal.json) terminal.printJson('migrate', { ...result, ...(distribution ? { distribution } : {}) })
   else {

@@ -18,6 +18,11 @@ export type Column = {
   readonly absent?: string
 }
 
+export type AddedType = 'text' | 'integer' | 'bigint' | 'real' | 'double' | 'boolean' | 'timestamptz' | 'date' | 'jsonb'
+
+/** A column of `warehouse.<table>_added`, made of the stored records: the words of `vitalsync columns add`. */
+export type NewColumn = { readonly name: string; readonly path: string; readonly type: AddedType }
+
 /** Which records may change upstream after a push: records within this distance of each pushed item, or all records. */
 export type Reach = { readonly beforeMs: number; readonly afterMs: number } | 'everything'
 
@@ -44,6 +49,8 @@ export type PulledStream = {
   /** By the name of a pushed stream: how far a push of it reaches. A push of a stream that is not named changes nothing. */
   readonly touchedBy: Readonly<Record<string, Reach>>
   readonly columns: readonly Column[]
+  /** Columns that came after the table, which `vitalsync migrate` adds. Workers fill them for the records that are stored. */
+  readonly added?: readonly NewColumn[]
   /** The columns that hold the start and the end of a record's own period. Absent in snapshots. */
   readonly startColumn?: string
   readonly endColumn?: string

@@ -3,18 +3,16 @@ import { Problem, UsageProblem } from '../../base/errors.ts'
 import { sqlState } from '../../base/postgres/postgres-errors.ts'
 import { sleep } from '../../base/sleep.ts'
 import { SECOND } from '../../base/time/units.ts'
-import type { PulledStream } from '../transfer/stream.ts'
+import type { AddedType, NewColumn, PulledStream } from '../transfer/stream.ts'
 import { readShardCount } from './divided/distributed-tables.ts'
 import { type Pool, type Tx, transaction } from './postgres/warehouse-pool.ts'
 import { replaceView } from './replace-view.ts'
 
 /*
- * Columns that users add to the table of a stream, made of the stored text of its records. One expression gives the value, in the
+ * Columns that users or `config/streams.ts` add to the table of a stream, made of the stored text of its records. One expression gives the value, in the
  * trigger and in the fill. The trigger is made with the column, under a lock that no transaction which has written to the table outlasts:
  * each record is either there for the fill, or written with the trigger. See docs/decisions/added-columns.md.
  */
-
-export type AddedType = keyof typeof sqlTypes
 
 const sqlTypes = {
   text: 'text',
@@ -26,9 +24,7 @@ const sqlTypes = {
   timestamptz: 'timestamptz',
   date: 'date',
   jsonb: 'jsonb',
-} as const
-
-export type NewColumn = { readonly name: string; readonly path: string; readonly type: AddedType }
+} as const satisfies Record<AddedType, string>
 
 /** A column that was added, and how far its fill is. */
 export type AddedColumn = {
@@ -116,21 +112,21 @@ export const valueSql = ({ path, type }: Pick<AddedColumn, 'path' | 'type'>, raw
   `vitalsync.fitting(${partSql(path, raw)}, ${escapeLiteral(type)})::${type}`
 
 /**
- * Adds a column. From its commit on every record that is written has its value; the records before it are left to `fillPortion`. The same
- * column again changes nothing.
+ * Adds a column. From its commit on every record that is written has its value; the records before it are left to `fillPortion`. False: the
+ * same column is there.
  */
-export async function addColumn(pool: Pool, stream: PulledStream, { name, path, type }: NewColumn): Promise<void> {
+export async function addColumn(pool: Pool, stream: PulledStream, { name, path, type }: NewColumn): Promise<boolean> {
   await requireUndivided(pool)
   stepsOf(path)
-  await changeColumns(pool, async (tx) => {
+  return changeColumns(pool, async (tx) => {
     const columns = await columnsOf(tx, stream)
     const former = columns.find((column) => column.name === name)
-    if (former?.path === path && former.type === sqlTypes[type]) return
+    if (former?.path === path && former.type === sqlTypes[type]) return false
     await requireName(tx, stream, name)
     if (former || columns.length >= COLUMNS_MAX)
       throw new UsageProblem(
         former
-          ? `add column: ${stream.name} has a column ${name} of ${former.path} as ${former.type}`
+          ? `add column: ${stream.name} has a column ${name} of ${former.path} as ${former.type}, not of ${path} as ${sqlTypes[type]}`
           : `add column: ${stream.name} has ${COLUMNS_MAX} added columns, which is the most`,
         { hint: `First drop one: vitalsync columns drop ${stream.name} ${former?.name ?? columns[0]?.name}` },
       )
@@ -143,7 +139,17 @@ export async function addColumn(pool: Pool, stream: PulledStream, { name, path, 
     ])
     await tx.query(`alter table vitalsync.${stream.table} add column ${tableColumn(name)} ${sqlTypes[type]}`)
     await publishColumns(tx, stream)
+    return true
   })
+}
+
+/** Adds the columns that the streams declare and the warehouse lacks, and returns them. Another column of such a name is an error. */
+export async function addDeclaredColumns(pool: Pool, streams: readonly PulledStream[]): Promise<string[]> {
+  const added: string[] = []
+  for (const stream of streams)
+    for (const column of stream.added ?? [])
+      if (await addColumn(pool, stream, column)) added.push(`column ${stream.name}.${column.name}`)
+  return added
 }
 
 /** Drops a column and its values. False: there is none of this name. */
