@@ -24,7 +24,8 @@ const FIELDS_MAX = 100
  */
 export class FieldTally {
   private readonly required: ReadonlySet<string>
-  private readonly counts = new Map<string, { present: number; seenAtMs: number; answer: number }>()
+  /** `before`: records of earlier counts, which could not be written. */
+  private readonly counts = new Map<string, { present: number; seenAtMs: number; answer: number; before: number }>()
   private usual: readonly string[] = []
   private picked = 0
   private answers = 0
@@ -53,12 +54,23 @@ export class FieldTally {
   /** Returns the counts since the last call. Answers that all lack a usual field do not make it less usual. */
   take(): readonly FieldCount[] {
     const { picked, counts, usual } = this
-    const taken = [...counts].flatMap(([name, { present, seenAtMs }]) =>
-      picked > 0 && (seenAtMs > 0 || !usual.includes(name)) ? { name, records: picked, present, seenAtMs } : [],
-    )
-    for (const count of counts.values()) Object.assign(count, { present: 0, seenAtMs: 0 })
+    const taken = [...counts].flatMap(([name, { present, seenAtMs, before }]) => {
+      const records = picked + before
+      return records > 0 && (seenAtMs > 0 || !usual.includes(name)) ? { name, records, present, seenAtMs } : []
+    })
+    for (const count of counts.values()) Object.assign(count, { present: 0, seenAtMs: 0, before: 0 })
     this.picked = 0
     return taken
+  }
+
+  /** Takes counts back that could not be written: the next `take` returns them too. */
+  putBack(counts: readonly FieldCount[]): void {
+    for (const { name, records, present, seenAtMs } of counts) {
+      const count = this.countOf(name)
+      count.before += records
+      count.present += present
+      count.seenAtMs = Math.max(count.seenAtMs, seenAtMs)
+    }
   }
 
   /** Learns what all processes have counted. */
@@ -80,7 +92,7 @@ export class FieldTally {
   }
 
   private countOf(name: string) {
-    const count = this.counts.get(name) ?? { present: 0, seenAtMs: 0, answer: 0 }
+    const count = this.counts.get(name) ?? { present: 0, seenAtMs: 0, answer: 0, before: 0 }
     this.counts.set(name, count)
     return count
   }

@@ -31,7 +31,7 @@ const ERRORS_MAX = 1000
 export type DriftWatch = ReadingExaminer & {
   /**
    * Learns what was accepted and what is counted enough, writes down what was seen of it, and reports what has come to be found in the
-   * records of enough people. Each thing is returned once, to one process of the fleet.
+   * records of enough people. Each thing is returned once, to one process of the fleet. Counts that could not be written are written the next time.
    */
   refresh(nowMs: number): Promise<readonly DriftName[]>
   /** Counts the records of readings that were committed. The next refresh writes the counts. */
@@ -54,6 +54,11 @@ export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
   const seen = new Map<string, DriftName>()
   let errors = new Map<string, OddErrors>()
   const types = new TypeCounts()
+  const addError = ({ externalId, misfit, count }: OddErrors) => {
+    const key = `${externalId} ${keyOf(misfit)}`
+    const before = errors.get(key)?.count ?? 0
+    if (before > 0 || errors.size < ERRORS_MAX) errors.set(key, { externalId, misfit, count: before + count })
+  }
   return {
     examinerOf(stream) {
       if (!examiners.has(stream)) {
@@ -77,24 +82,24 @@ export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
     },
     noteError(stream, externalId, names) {
       const misfit = { what: 'error', path: '', detail: names } as const
-      if (this.isSettled(stream, misfit)) return
-      const key = `${externalId} ${stream.name} ${names}`
-      const { count } = errors.get(key) ?? { count: 0 }
-      if (count > 0 || errors.size < ERRORS_MAX)
-        errors.set(key, { externalId, misfit: { ...misfit, stream: stream.name }, count: count + 1 })
+      if (!this.isSettled(stream, misfit))
+        addError({ externalId, misfit: { ...misfit, stream: stream.name }, count: 1 })
     },
     async refresh(nowMs) {
       const odd = [...errors.values()]
       errors = new Map()
-      if (odd.length > 0) await writeErrors(pool, odd, nowMs)
-      const noted = [...seen.values()]
-      seen.clear()
-      if (noted.length > 0) await writeSeen(pool, noted)
+      if (odd.length > 0)
+        await writeErrors(pool, odd, nowMs).catch((error: unknown) => {
+          odd.forEach(addError)
+          throw error
+        })
+      const noted = [...seen]
+      if (noted.length > 0) await writeSeen(pool, [...seen.values()])
+      for (const [key] of noted) seen.delete(key)
       await types.write(pool)
       await shareCounts(pool, examiners)
-      const fresh = await reportFresh(pool)
       settled = new Map((await listSettled(pool)).map((name) => [keyOf(name), name]))
-      return fresh
+      return reportFresh(pool) // last: a later failure would lose the report
     },
   }
 }
@@ -118,10 +123,13 @@ type Examiners = ReadonlyMap<PulledStream, RecordExaminer | undefined>
 /** Adds what this process has counted of fields, one row for a stream and field, and learns which are usual in the fleet. */
 async function shareCounts(pool: Pool, examiners: Examiners): Promise<void> {
   const tallies = [...examiners].flatMap(([{ name: stream }, examiner]) => (examiner ? { stream, examiner } : []))
-  const counts = tallies.flatMap(({ stream, examiner }) =>
-    examiner.optional.take().map((count) => ({ ...count, stream })),
-  )
-  if (counts.length > 0) await writeCounts(pool, counts)
+  const taken = tallies.map(({ stream, examiner: { optional } }) => ({ stream, optional, fields: optional.take() }))
+  const counts = taken.flatMap(({ stream, fields }) => fields.map((count) => ({ ...count, stream })))
+  if (counts.length > 0)
+    await writeCounts(pool, counts).catch((error: unknown) => {
+      for (const { optional, fields } of taken) optional.putBack(fields)
+      throw error
+    })
   const { rows } = await pool.query<KnownCount & { stream: string }>(
     `select stream, path as name, records >= ${USUAL_MIN} and present >= ${USUAL_SHARE} * records as "isUsual"
      from vitalsync.drift_fields`,

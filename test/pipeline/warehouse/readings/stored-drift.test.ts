@@ -1,10 +1,12 @@
 import { expect } from 'vitest'
 import { MINUTE } from '../../../../src/base/time/units.ts'
 import { knownRecordsOf } from '../../../../src/operations/contract/known-records.ts'
+import { NO_DRIFT } from '../../../../src/pipeline/warehouse/readings/reading-drift.ts'
+import { toRecordRows } from '../../../../src/pipeline/warehouse/readings/record-rows.ts'
 import { createDriftWatch } from '../../../../src/pipeline/warehouse/readings/stored-drift.ts'
 import { countDrift } from '../../../../src/pipeline/warehouse/reports/drift-report.ts'
 import { scores } from '../../../support/stream-by-name.ts'
-import { test, type Warehouse } from '../../../support/test-warehouse.ts'
+import { march, scoreRecord, scoresReading, test, type Warehouse } from '../../../support/test-warehouse.ts'
 
 const seenAt = '2026-03-01T12:00:00Z'
 
@@ -87,4 +89,60 @@ test('processes add to the same counts, learn from them, and the newer half of m
   await watches[1]?.refresh(0)
   expect((await counts())[0]).toMatchObject({ records: 5030, present: 5030 })
   expect(without()[1]).toEqual(['goal'])
+})
+
+test.for(['drift_fields', 'drift_types', 'drift_people', 'drift'])(
+  'counts that could not be written, for the want of %s, are written by the next refresh',
+  async (table, { warehouse }) => {
+    const [ada = ''] = await warehouse.addProfiles('ada')
+    const watch = createDriftWatch({ pool: warehouse.pool, knownOf: knownRecordsOf })
+    const accepted = { what: 'extra', path: 'mood', detail: '' } as const
+    await warehouse.rows(`insert into vitalsync.drift (stream, what, path, detail, last_seen_at, accepted_at)
+      values ('scores', 'extra', 'mood', '', '${seenAt}', '${seenAt}')`)
+    await watch.refresh(0)
+    const count = () => {
+      const { records, ...reading } = scoresReading({
+        profileId: ada,
+        sentAtMs: Date.parse(seenAt),
+        records: [{ ...scoreRecord({ scoreDateTime: march(1) }), goal: 1 }],
+      })
+      watch.examinerOf(scores)?.optional.addAnswer(records, reading.sentAtMs)
+      watch.countTypes([
+        { ...reading, rows: toRecordRows(scores, records, Number.MAX_SAFE_INTEGER).rows, drift: NO_DRIFT },
+      ])
+      watch.noteError(scores, 'ada', 'code')
+    }
+    count()
+    watch.isSettled(scores, accepted)
+
+    await warehouse.rows(`alter table vitalsync.${table} rename to away`)
+    await expect(watch.refresh(0)).rejects.toThrow()
+    count()
+    await warehouse.rows(`alter table vitalsync.away rename to ${table}`)
+    await watch.refresh(0)
+    await watch.refresh(0)
+
+    // Two refreshes that each write an error keep the greater count.
+    const expected = { goal: 2, sleep: 2, errors: table === 'drift_people' ? 2 : 1, seen: true }
+    expect(
+      await warehouse.rows(`select (select records from vitalsync.drift_fields where path = 'goal' and present = records) as goal,
+        (select records::int from vitalsync.drift_types where type = 'sleep') as sleep,
+        (select records from vitalsync.drift_people where what = 'error') as errors,
+        (select last_seen_at > '${seenAt}' from vitalsync.drift where path = 'mood') as seen`),
+    ).toEqual([expected])
+  },
+)
+
+test('a refresh that fails loses no report', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  await warehouse.rows(
+    `insert into vitalsync.drift_people values ($1, 'scores', 'extra', 'mood', '', 3, null, now(), now())`,
+    [ada],
+  )
+  const watch = createDriftWatch({ pool: warehouse.pool, knownOf: knownRecordsOf })
+  await warehouse.rows('alter view warehouse.drift rename to away')
+  await expect(watch.refresh(0)).rejects.toThrow('does not exist')
+  await warehouse.rows('alter view warehouse.away rename to drift')
+
+  expect(await watch.refresh(0)).toEqual([{ stream: 'scores', what: 'extra', path: 'mood', detail: '' }])
 })
