@@ -102,6 +102,7 @@ create table vitalsync.quarantine (
   first_seen_at timestamptz not null,
   last_seen_at  timestamptz not null,
   local_date    date,
+  further_days  integer not null default 0,
   span          tstzrange,
   mode          text,
   start_at      timestamptz,
@@ -113,6 +114,7 @@ create index quarantine_by_id on vitalsync.quarantine (id);
 comment on table  vitalsync.quarantine is 'Records and items that did not fit, kept whole with the reason, so that they can be replayed.';
 comment on column vitalsync.quarantine.body is 'The exact text, which may not even be JSON that Postgres accepts.';
 comment on column vitalsync.quarantine.local_date is 'Of a record that was pulled: the local day to which it belongs, where that could be read.';
+comment on column vitalsync.quarantine.further_days is 'For how many days after that day the record counts, as an archetype of a week does.';
 comment on column vitalsync.quarantine.span is 'The window of the last reading that held it: what is asked for again when it has no date of its own.';
 comment on column vitalsync.quarantine.start_at is 'Of what was to be pushed: start of the span that its upload touches. Empty for what was pulled.';
 

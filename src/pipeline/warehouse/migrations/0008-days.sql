@@ -120,12 +120,12 @@ left join lateral (
 left join lateral (
   select x.profile_id, format('%%s of its records did not fit: %%s', count(*), max(x.reason)) as reason
   from vitalsync.quarantine x where x.profile_id = l.profile_id and x.stream = l.stream and x.direction = 'pull'
-    and (x.local_date = c.day or x.local_date is null and x.span && c.span)
+    and (c.day between x.local_date and x.local_date + x.further_days or x.local_date is null and x.span && c.span)
   group by x.profile_id) q on true
 cross join lateral (
   select coalesce(r.present, 0) as present, coalesce(r.gone, 0) as gone,
     l.covered @> tstzrange(greatest(lower(c.span), p.wanted_from), greatest(
-      case when r.present > 0 then (upper(c.span) at time zone 'UTC' + interval '12 hours') at time zone 'UTC' else upper(c.span) end,
+      case when r.present > 0 or q.reason is not null then (upper(c.span) at time zone 'UTC' + interval '12 hours') at time zone 'UTC' else upper(c.span) end,
       p.wanted_from)) as settled) w
 cross join lateral (
   select case
@@ -165,7 +165,7 @@ comment on column warehouse.days.local_date is 'The day: of records the day of t
 comment on column warehouse.days.state is 'data: rows are there. empty: it was read, and nothing is there. unsettled: it was read, and nothing is there yet. never_read: no reading has asked for it. refused: upstream would not give it. quarantined: what came did not fit. erased_upstream: upstream had it and has it no more.';
 comment on column warehouse.days.reason is 'The state in words, with what else is known; empty where the data is there and settled.';
 comment on column warehouse.days.rows is 'How many records count for the day: those that belong to it, and of archetypes, trends and tags also those that last into it. A snapshot counts for every day.';
-comment on column warehouse.days.settled is 'Whether the day was read after it could no longer change. Where rows are there: after it was over everywhere on earth.';
+comment on column warehouse.days.settled is 'Whether the day was read after it could no longer change. Where rows are there or in quarantine: after it was over everywhere on earth.';
 comment on column warehouse.days.read_at is 'When the stream was last read for the person, whatever the day.';
 comment on column warehouse.days.cause is 'Of an empty day: nothing_sent, sent_late_expected, not_worn, partly_sent, sent_not_derived, not_through_us or unknown. docs/reference/empty-days.md has the rules.';
 comment on column warehouse.days.evidence is 'What the cause follows from: kinds of logs, minutes, dates and parcels, and no value of a log.';

@@ -197,6 +197,19 @@ export function localDateTextOf(stream: PulledStream, record: unknown): string |
   return new Date(localDateMs).toISOString().slice(0, 10)
 }
 
+/** For how many days after its first a record counts, as `warehouse.days` has it: in streams whose records do not speak of one day each. */
+export function furtherDaysOf(
+  { columns, startColumn, endColumn, longestMs = 0, needs }: PulledStream,
+  record: unknown,
+): number {
+  const msOf = (name: string | undefined) => {
+    const column = columns.find((each) => each.name === name)
+    return ((column && instantMicrosOf(String(pickValue(column, Object(record))))) ?? Number.NaN) / 1000
+  }
+  const days = needs ? 1 : Math.round(Math.min(msOf(endColumn) - msOf(startColumn), longestMs) / DAY)
+  return days > 1 ? days - 1 : 0
+}
+
 const YEAR_1_MS = Date.parse('0001-01-01')
 const YEAR_9999_MS = Date.parse('9999-12-31')
 

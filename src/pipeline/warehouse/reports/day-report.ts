@@ -81,10 +81,10 @@ export async function readDayFaults(
 const dayFaultsQuery = `
   select x.profile_id::text as "profileId", x.stream, c.day::text as day, min(x.state) as state
   from (
-    select profile_id, stream, span, null::date as local_date, 'refused' as state from vitalsync.refusals where profile_id = any($1::int8[])
+    select profile_id, stream, span, null::date as local_date, 0 as further_days, 'refused' as state from vitalsync.refusals where profile_id = any($1::int8[])
     union all
-    select profile_id, stream, span, local_date, 'quarantined' from vitalsync.quarantine where profile_id = any($1::int8[]) and direction = 'pull') x
-  join vitalsync.calendar c on x.local_date = c.day or x.local_date is null and x.span && c.span
+    select profile_id, stream, span, local_date, further_days, 'quarantined' from vitalsync.quarantine where profile_id = any($1::int8[]) and direction = 'pull') x
+  join vitalsync.calendar c on c.day between x.local_date and x.local_date + x.further_days or x.local_date is null and x.span && c.span
   where c.day between $2::date and $3::date and ($4::text is null or x.stream = $4)
   group by x.profile_id, x.stream, c.day`
 
@@ -107,7 +107,7 @@ const dayReportQuery = `
     coalesce((select json_agg(json_build_object('id', q.id::text, 'path', q.path, 'reason', q.reason,
         'lastSeenAt', q.last_seen_at) order by q.id)
       from (select * from vitalsync.quarantine q where q.profile_id = p.id and q.stream = d.stream and q.direction = 'pull'
-        and (q.local_date = c.day or q.local_date is null and q.span && c.span) order by id limit ${LISTED_MAX}) q), '[]') as quarantined,
+        and (c.day between q.local_date and q.local_date + q.further_days or q.local_date is null and q.span && c.span) order by id limit ${LISTED_MAX}) q), '[]') as quarantined,
     p.run_id::text as "runId"
   from vitalsync.profiles p
   join days d on d.external_id = p.external_id
