@@ -120,6 +120,9 @@ test('the unchanged sandbox: nothing is found', { timeout: 240_000 + 20_000 * ni
     await uncoverAll(line)
     await nightly(line, sandbox, [])
   }
+  const runs = await line.rows('select rows_read::int as rows from warehouse.runs')
+  expect(runs).toHaveLength(nights)
+  expect(Math.min(...runs.map(({ rows }) => Number(rows)))).toBeGreaterThan(1000)
   expect(await line.rows('select * from vitalsync.drift_people')).toEqual([])
 })
 
