@@ -227,6 +227,8 @@ test('an answer that is only a first page covers nothing, and marks nothing gone
   const { line } = await read('drift-pages')
   const covered = `select stream from vitalsync.ledger where stream = 'biomarkers' and not isempty(covered)`
   expect(await line.rows(covered)).toEqual([])
+  const reasons = `select distinct reason from warehouse.days where stream = 'biomarkers' and state = 'never_read'`
+  expect(await line.rows(reasons)).toEqual([{ reason: expect.stringContaining('no whole answer') }])
   await nightly(line, sandbox, [])
   expect(await countRows(line)).toEqual(plain.rows)
   expect(await line.rows(covered)).toHaveLength(people.length)

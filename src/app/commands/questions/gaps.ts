@@ -109,7 +109,7 @@ async function printEmptyDays(context: CommandContext, options: GapsOptions): Pr
 const isPassing = ({ reason }: Gap): boolean => reason === 'unsettled' || reason === 'waiting'
 
 const reasonMeanings: Readonly<Record<GapReason, string>> = {
-  'never-asked': 'wanted, and no reading has asked for it yet; the next sync does',
+  'never-asked': 'wanted, and no whole answer for it has come yet; the next sync asks for it',
   refused: 'upstream would not give it; the detail says why and when it is asked again',
   unsettled: 'it was read, and is read again until late data can no longer change it',
   waiting:

@@ -93,7 +93,7 @@ select p.external_id, l.stream, c.day as local_date, d.state,
       else 'upstream does not know the person any more' end
     when 'unsettled' then case when l.waits then 'something was pushed for it, and it is read again until upstream has derived'
       else 'it was read, and is read again until late data can no longer change it' end
-    else 'no reading has asked for it yet; the next sync does' end as reason,
+    else 'no whole answer for it has come yet; the next sync asks for it' end as reason,
   w.present as rows, w.settled, l.read_at,
   case when d.state = 'empty' then case when e.cause = 'sent_late_expected' and e.until_at <= now() then 'nothing_sent'
     when e.cause = 'data' then 'unknown' else coalesce(e.cause, 'unknown') end end as cause,
@@ -162,7 +162,7 @@ comment on view   warehouse.days is 'Per person, stream and day, from the first 
 comment on column warehouse.days.external_id is 'The name by which the person is known upstream.';
 comment on column warehouse.days.stream is 'The stream.';
 comment on column warehouse.days.local_date is 'The day: of records the day of their own offset; where nothing is there, the day of UTC.';
-comment on column warehouse.days.state is 'data: rows are there. empty: it was read, and nothing is there. unsettled: it was read, and nothing is there yet. never_read: no reading has asked for it. refused: upstream would not give it. quarantined: what came did not fit. erased_upstream: upstream had it and has it no more.';
+comment on column warehouse.days.state is 'data: rows are there. empty: it was read, and nothing is there. unsettled: it was read, and nothing is there yet. never_read: no whole answer for it has come. refused: upstream would not give it. quarantined: what came did not fit. erased_upstream: upstream had it and has it no more.';
 comment on column warehouse.days.reason is 'The state in words, with what else is known; empty where the data is there and settled.';
 comment on column warehouse.days.rows is 'How many records count for the day: those that belong to it, and of archetypes, trends and tags also those that last into it. A snapshot counts for every day.';
 comment on column warehouse.days.settled is 'Whether the day was read after it could no longer change. Where rows are there or in quarantine: after it was over everywhere on earth.';
