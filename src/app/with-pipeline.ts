@@ -33,6 +33,7 @@ export async function withWarehouse<T>(
       statementTimeoutMs: 10 * MINUTE,
       readOnly: use === 'read',
       division: createDivision(config.warehouseShards),
+      sayFrozen: context.terminal.say,
     })
     closeStack.add({ close: () => pool.end() }, 'pool')
     await requireMigrated(pool, databaseUrl, use)

@@ -39,10 +39,12 @@ async function lookAgain(server: ServerAddress, first: ConnectionCause): Promise
   return { cause: 'wrong-kind', found: found === 'another server' ? undefined : found }
 }
 
-/** Whether a Postgres answers at this address, and soon. One on a Unix socket counts as answering. */
+/** Whether a Postgres answers at this address, and soon. */
 export async function isAnswering(server: ServerAddress): Promise<boolean> {
-  const address = hostAndPortOf(server)
-  return address.port === 0 || answersAsPostgres(address)
+  const { host, port } = hostAndPortOf(server)
+  if (port !== 0) return answersAsPostgres({ host, port })
+  const socketPort = firstAddress(server.url).searchParams.get('port') ?? '5432'
+  return answersAsPostgres({ path: `${host}/.s.PGSQL.${socketPort}` })
 }
 
 const usesTls = ({ url }: ServerAddress): boolean => /^(https|rediss):|[?&]ssl(mode)?=/.test(url)

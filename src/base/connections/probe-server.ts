@@ -22,8 +22,11 @@ export async function probeServer({ host, port }: { host: string; port: number }
   return asRedis === undefined || asRedis === '' ? 'silence' : kindOfAnswer(asRedis)
 }
 
+/** A port, or a Unix socket. */
+type ProbedAddress = { readonly host: string; readonly port: number } | { readonly path: string }
+
 /** Whether a Postgres answers there, and soon. */
-export async function answersAsPostgres(address: { host: string; port: number }): Promise<boolean> {
+export async function answersAsPostgres(address: ProbedAddress): Promise<boolean> {
   const answer = await answerTo(address, TLS_REQUEST)
   return answer !== undefined && isOfPostgres(answer)
 }
@@ -37,7 +40,7 @@ function kindOfAnswer(answer: string): ProbedServer {
 }
 
 /** The first bytes of the answer; empty where the server says nothing or hangs up, undefined where nothing listens. */
-function answerTo(address: { host: string; port: number }, question: Buffer): Promise<string | undefined> {
+function answerTo(address: ProbedAddress, question: Buffer): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket: Socket = connect(address)
     let isConnected = false

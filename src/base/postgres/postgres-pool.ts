@@ -1,7 +1,8 @@
 import pg from 'pg'
+import { isAnswering } from '../connections/connection-problem.ts'
 import { connectTimeoutMsFor } from '../connections/own-server.ts'
 import { SECOND } from '../time/units.ts'
-import { destroyConnection, endWhenSilent, onServerError } from './silent-server.ts'
+import { destroyConnection, endWhenFrozen, endWhenSilent, onServerError } from './silent-server.ts'
 
 type PostgresPoolOptions = {
   readonly databaseUrl: string
@@ -14,6 +15,8 @@ type PostgresPoolOptions = {
   readonly settings?: Readonly<Record<string, string>>
   /** Sends a statement before the former is answered. Cursors cannot be used then. */
   readonly pipeline?: boolean
+  /** For a pool whose statements may take minutes: a server that stands still is named once, and given up after a minute. */
+  readonly sayFrozen?: ((text: string) => void) | undefined
 }
 
 /** An attempt to connect, and the wait for a free connection of the pool. */
@@ -66,11 +69,21 @@ export function openPostgresPool(options: PostgresPoolOptions): pg.Pool {
   const dropIdle = () => {
     for (const client of idle) destroyConnection(client)
   }
+  let { sayFrozen } = options
+  const frozenWatch = {
+    isAnswering: () => isAnswering({ kind: 'Postgres', url: options.databaseUrl, variable: 'DATABASE_URL' }),
+    onFrozen() {
+      sayFrozen?.('Postgres does not answer: waiting for it, for up to a minute')
+      sayFrozen = undefined
+    },
+  }
   pool.on('connect', (client) => {
     // The pool listens to its idle connections, and a statement reports its own error. Nobody listens to a connection that the pool
     // has removed and that is still closing: without a listener its error would end the process.
     client.on('error', () => undefined)
-    endWhenSilent(client, options.statementTimeoutMs + ANSWER_DELAY_MAX_MS, dropIdle)
+    const silenceMaxMs = options.statementTimeoutMs + ANSWER_DELAY_MAX_MS
+    if (options.sayFrozen) endWhenFrozen(client, { ...frozenWatch, silenceMaxMs }, dropIdle)
+    else endWhenSilent(client, silenceMaxMs, dropIdle)
     onServerError(client, (state) => {
       if (!isUselessServer(state)) return
       useless.add(client)

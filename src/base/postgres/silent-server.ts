@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
+import { MINUTE, SECOND } from '../time/units.ts'
 
 /** The fields of the driver's client that its types do not name. */
 type ClientState = {
@@ -25,16 +26,61 @@ export const isServerSilent = (error: unknown): boolean => error instanceof Serv
  * keepalive finds out whether its peer still exists.
  */
 export function endWhenSilent(client: pg.ClientBase, silenceMaxMs: number, onSilent: () => void): void {
-  const state = client as unknown as ClientState
-  const { stream } = state.connection
-  const isAnswerDue = () =>
-    state._ending || state._activeQuery !== null || state._queryQueue.length > 0 || state._sentQueryQueue.length > 0
+  const { stream } = (client as unknown as ClientState).connection
   stream.setTimeout(silenceMaxMs)
   stream.on('timeout', () => {
-    if (!isAnswerDue()) return
-    stream.destroy(new ServerSilent(`Postgres has not answered for ${Math.round(silenceMaxMs / 1000)} s`))
-    onSilent()
+    if (isAnswerDue(client)) endSilent(client, silenceMaxMs, onSilent)
   })
+}
+
+/** How often a server is probed that owes an answer, and how long it may leave every probe unanswered. */
+const PROBE_EVERY_MS = 5 * SECOND
+const FROZEN_MAX_MS = MINUTE
+
+export type FrozenWatch = {
+  /** Whether the server answers a connection of its own. */
+  readonly isAnswering: () => Promise<boolean>
+  /** Called after each probe without an answer. */
+  readonly onFrozen: () => void
+}
+
+/**
+ * The same where a statement may take many minutes: a server that is at work answers a probe, and a server that stands still
+ * does not, which is reported after the first probe. It is given up after a minute.
+ */
+export function endWhenFrozen(
+  client: pg.ClientBase,
+  { isAnswering, onFrozen, silenceMaxMs }: FrozenWatch & { readonly silenceMaxMs: number },
+  onSilent: () => void,
+): void {
+  const { stream } = (client as unknown as ClientState).connection
+  const now = () => ({ bytes: stream.bytesRead + stream.bytesWritten, ms: performance.now() })
+  let silent = now()
+  let answeredMs = 0
+  stream.setTimeout(PROBE_EVERY_MS)
+  stream.on('timeout', async () => {
+    if (!isAnswerDue(client)) return
+    if (silent.bytes !== now().bytes) silent = { ...now(), ms: now().ms - PROBE_EVERY_MS }
+    const isFrozen = !(await isAnswering())
+    if (!isAnswerDue(client) || silent.bytes !== now().bytes) return
+    if (isFrozen) onFrozen()
+    else answeredMs = now().ms
+    const silentMs = now().ms - silent.ms
+    const frozenMs = Math.min(silentMs, now().ms - answeredMs)
+    if (silentMs < silenceMaxMs && frozenMs < FROZEN_MAX_MS) stream.setTimeout(PROBE_EVERY_MS)
+    else endSilent(client, silentMs, onSilent)
+  })
+}
+
+function isAnswerDue(client: pg.ClientBase): boolean {
+  const { _ending, _activeQuery, _queryQueue, _sentQueryQueue } = client as unknown as ClientState
+  return _ending || _activeQuery !== null || _queryQueue.length > 0 || _sentQueryQueue.length > 0
+}
+
+function endSilent(client: pg.ClientBase, silentMs: number, onSilent: () => void): void {
+  const error = new ServerSilent(`Postgres has not answered for ${Math.round(silentMs / SECOND)} s`)
+  ;(client as unknown as ClientState).connection.stream.destroy(error)
+  onSilent()
 }
 
 /** The number of the process that serves a connection. */

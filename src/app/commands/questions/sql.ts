@@ -28,7 +28,7 @@ export async function runSql(context: CommandContext, { text, limit, csv }: SqlO
   await readWarehouse(context, async (pool, { databaseUrl, questionsKeys: keys }) => {
     const limits = { timeoutMs: 10 * MINUTE, rowsAtOnce: ROWS_AT_ONCE, bytesMax: BYTES_AT_ONCE_MAX }
     const question = { text: statement, parsesJson: true, signal: context.signal, ...limits }
-    for await (const { columns, rows } of readQuery({ pool, databaseUrl, keys }, question)) {
+    for await (const { columns, rows } of readQuery({ pool, databaseUrl, keys, sayFrozen: terminal.say }, question)) {
       if (csv) {
         const isFirst = head.length === 0
         const cells = rows.map((row) => row.map((cell) => (cell === null ? null : cellText(cell))))

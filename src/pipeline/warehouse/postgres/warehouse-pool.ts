@@ -54,6 +54,8 @@ type WarehousePoolOptions = {
   /** Statements that change something fail. */
   readonly readOnly?: boolean
   readonly division?: Division
+  /** As of `openPostgresPool`. */
+  readonly sayFrozen?: (text: string) => void
 }
 
 /** A worker's statements are shorter, because rows are written in portions. */

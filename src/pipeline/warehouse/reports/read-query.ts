@@ -18,6 +18,8 @@ export type QuestionSource = {
   readonly databaseUrl: string
   /** The password of the role follows from one of them. */
   readonly keys: readonly Buffer[]
+  /** As of `openPostgresPool`. */
+  readonly sayFrozen?: (text: string) => void
 }
 type Question = {
   readonly text: string
@@ -133,7 +135,7 @@ export const canAsk = (source: QuestionSource): Promise<boolean> =>
 
 /** Logs in with the first key whose password is the role's. Never as the owner. */
 async function logIn(
-  { pool, databaseUrl, keys }: QuestionSource,
+  { pool, databaseUrl, keys, sayFrozen }: QuestionSource,
   { timeoutMs }: Pick<Question, 'timeoutMs'>,
 ): Promise<{ readonly client: pg.PoolClient; end(): Promise<void> }> {
   const { role } = await readQuestionsRole(pool)
@@ -144,6 +146,7 @@ async function logIn(
       connectionsMax: 1,
       name: 'vitalsync question',
       statementTimeoutMs: timeoutMs,
+      sayFrozen,
       settings: {
         jit: 'off',
         default_transaction_read_only: 'on',

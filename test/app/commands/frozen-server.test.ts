@@ -1,0 +1,33 @@
+import { expect } from 'vitest'
+import { test as base } from '../../support/fixtures.ts'
+import { settingsFor, startProgram } from '../../support/run-program.ts'
+import { type SilentProxy, startSilentProxy } from '../../support/silent-proxy.ts'
+
+const test = base.extend<{ proxy: SilentProxy }>({
+  proxy: async ({ warehouseUrl }, use) => {
+    const proxy = await startSilentProxy(warehouseUrl)
+    await use(proxy)
+    await proxy.close()
+  },
+})
+
+test('a reading command whose Postgres freezes says what it waits for, and gives up after a minute', {
+  timeout: 180_000,
+}, async ({ proxy, onTestFinished }) => {
+  const frozen = proxy.freezeAfter('from vitalsync.profiles')
+  const gaps = startProgram(['gaps'], { cwd: '/tmp', env: settingsFor(proxy.url) })
+  onTestFinished(() => gaps.kill('SIGKILL'))
+  await frozen
+  const frozenMs = performance.now()
+  proxy.silence('to-server', 'to-client')
+
+  await gaps.said(/^Postgres does not answer: waiting for it, for up to a minute$/m)
+  expect(performance.now() - frozenMs).toBeLessThan(15_000)
+  const { code, stderr } = await gaps.ended
+  expect(performance.now() - frozenMs).toBeLessThan(100_000)
+  expect(stderr).toMatch(
+    /vitalsync: reach Postgres at 127\.0\.0\.1:\d+\/\S+: it takes the connection and then says nothing/,
+  )
+  expect(stderr.match(/waiting for it/g)).toHaveLength(1)
+  expect(code).toBe(3)
+})
