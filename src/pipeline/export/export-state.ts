@@ -1,9 +1,10 @@
-import { readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { UsageProblem } from '../../base/errors.ts'
 import { requireNoFolder } from '../../base/files/named-files.ts'
-import { openPrivateFile } from '../../base/files/private-file.ts'
+import { replacePrivateFile } from '../../base/files/private-file.ts'
 import { jsonOrUndefined } from '../../base/text/json.ts'
+import { nothingWritten, type WrittenPart } from './output.ts'
 
 const bookmarkSchema = z.object({
   /** Only rows that changed after this instant are exported; absent: all rows. */
@@ -14,15 +15,19 @@ const bookmarkSchema = z.object({
   after: z.string().regex(/^\d+$/).optional(),
 })
 /** A file that we wrote, or the last line that a Singer target printed. */
-const stateSchema = z.object({ bookmarks: z.record(z.string(), bookmarkSchema), bytes: z.int().default(0) })
+const stateSchema = z.object({
+  bookmarks: z.record(z.string(), bookmarkSchema),
+  bytes: z.int().default(0),
+  sha256: z.string().default(''),
+})
 
 /** How far the export of one stream has come: a state file and a Singer STATE hold it. */
 export type Bookmark = Readonly<z.output<typeof bookmarkSchema>>
 export type ExportState = { readonly bookmarks: Readonly<Record<string, Bookmark>> }
-/** With the length of the output up to the bookmarks: bytes after it were not finished. */
-export type SavedExportState = ExportState & { readonly bytes: number }
+/** With the part of the output up to the bookmarks: bytes after it were not finished. */
+export type SavedExportState = ExportState & WrittenPart
 
-const noState: SavedExportState = { bookmarks: {}, bytes: 0 }
+const noState: SavedExportState = { bookmarks: {}, ...nothingWritten }
 
 /** Without a file, or with an empty file, the export starts from the beginning. */
 export async function readExportState(path: string | undefined): Promise<SavedExportState> {
@@ -43,14 +48,6 @@ async function readNamed(path: string): Promise<string> {
   return readFile(path, 'utf8')
 }
 
-/** Replaces the file in one step: a crash leaves the former state or the new one. */
-export async function saveExportState(path: string, saved: SavedExportState): Promise<void> {
-  const handle = await openPrivateFile(`${path}.new`, 'Give a file this user may write with --state.')
-  try {
-    await handle.truncate()
-    await handle.writeFile(`${JSON.stringify(saved)}\n`)
-  } finally {
-    await handle.close()
-  }
-  await rename(`${path}.new`, path)
-}
+/** A crash leaves the former state or the new one. */
+export const saveExportState = (path: string, saved: SavedExportState): Promise<void> =>
+  replacePrivateFile(path, `${JSON.stringify(saved)}\n`)

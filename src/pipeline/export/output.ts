@@ -1,26 +1,30 @@
-import { rename, rm, stat } from 'node:fs/promises'
+import { createHash, type Hash } from 'node:crypto'
+import { type FileHandle, rename, rm, stat } from 'node:fs/promises'
 import { UsageProblem } from '../../base/errors.ts'
 import { requireReplaceable } from '../../base/files/named-files.ts'
 import { openPrivateFile, writeWhole } from '../../base/files/private-file.ts'
 import { formatNumber, printableText } from '../../base/text/readable.ts'
 
+/** The beginning of an output: its length, and its SHA-256. */
+export type WrittenPart = { readonly bytes: number; readonly sha256: string }
+
 export type ExportOutput = {
   /** Whether a later export can go on behind what this one wrote. Nobody knows how much of a pipe was read. */
   readonly isResumable: boolean
   write(chunk: string | Uint8Array): Promise<void>
-  /** The length of the output so far. */
-  bytes(): number
+  /** Writes what there is to the disk, and returns its length and digest. */
+  flush(): Promise<WrittenPart>
   close(options: { isComplete: boolean }): Promise<void>
 }
 
+export const nothingWritten: WrittenPart = { bytes: 0, sha256: '' }
+
 export function openPipeOutput(): ExportOutput {
-  let bytes = 0
   return {
     isResumable: false,
-    bytes: () => bytes,
+    flush: async () => nothingWritten,
     async write(chunk) {
       if (chunk.length === 0) return
-      bytes += Buffer.byteLength(chunk)
       // Backpressure: a slow reader slows the export down, and the memory stays bounded.
       const shown = process.stdout.isTTY && typeof chunk === 'string' ? printableText(chunk) : chunk
       await new Promise<void>((resolve, reject) => {
@@ -32,22 +36,24 @@ export function openPipeOutput(): ExportOutput {
 }
 
 type FileOptions = {
-  /** The first bytes of an existing file that stay; 0 for a file that is invalid until complete. */
-  readonly keptBytes: number
+  /** The beginning of an existing file that stays; nothing of a file that is invalid until complete. */
+  readonly kept: WrittenPart
   /** Written to `<path>.partial` and renamed when it is complete: for a format that is invalid before its end. */
   readonly isInvalidUntilComplete: boolean
 }
 
 export async function openFileOutput(path: string, options: FileOptions): Promise<ExportOutput> {
   const { isInvalidUntilComplete } = options
-  const keptBytes = isInvalidUntilComplete ? 0 : options.keptBytes
+  const kept = isInvalidUntilComplete ? nothingWritten : options.kept
   const written = isInvalidUntilComplete ? `${path}.partial` : path
   if (isInvalidUntilComplete) await requireReplaceable(path)
-  if (keptBytes > 0) await requireLength(path, keptBytes)
+  if (kept.bytes > 0) await requireLength(path, kept.bytes)
   const handle = await openPrivateFile(written, 'Choose another file with --output.')
-  await handle.truncate(keptBytes)
+  const hash = createHash('sha256')
+  if (kept.bytes > 0) await requireBeginning(path, { handle, hash, kept })
+  await handle.truncate(kept.bytes)
   const { ino } = await handle.stat()
-  let bytes = keptBytes
+  let { bytes } = kept
   const requireUntouched = async () => {
     const found = await statOrNone(written)
     if (found.ino === ino && found.size === bytes) return
@@ -57,14 +63,19 @@ export async function openFileOutput(path: string, options: FileOptions): Promis
   }
   return {
     isResumable: !isInvalidUntilComplete,
-    bytes: () => bytes,
+    async flush() {
+      await handle.sync()
+      return { bytes, sha256: hash.copy().digest('hex') }
+    },
     async write(chunk) {
       const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
       await requireUntouched()
       await writeWhole(handle, written, buffer, bytes)
       bytes += buffer.length
+      hash.update(buffer)
     },
     async close({ isComplete }) {
+      if (isComplete) await handle.sync()
       await handle.close()
       if (isComplete) await requireUntouched()
       if (written === path) return
@@ -80,12 +91,25 @@ const statOrNone = (path: string): Promise<{ readonly size: number; readonly ino
     return { size: 0, ino: 0 }
   })
 
+const hint = 'Give --output the file of that export, or take the file of --state away to begin from the beginning.'
+
 /** The rows of the stopped export may be in another file. */
 async function requireLength(path: string, keptBytes: number): Promise<void> {
   const { size } = await statOrNone(path)
   if (size >= keptBytes) return
   const [written, found] = [keptBytes, size].map(formatNumber)
   throw new UsageProblem(`write ${path}: the stopped export had written ${written} bytes, and it has ${found}`, {
-    hint: 'Give --output the file of that export, or take the file of --state away to begin from the beginning.',
+    hint,
   })
+}
+
+type Beginning = { readonly handle: FileHandle; readonly hash: Hash; readonly kept: WrittenPart }
+
+/** The file may be of another export, or a loss of power may have taken a part of it. The hash has read it then. */
+async function requireBeginning(path: string, { handle, hash, kept: { bytes, sha256 } }: Beginning): Promise<void> {
+  for await (const chunk of handle.createReadStream({ start: 0, end: bytes - 1, autoClose: false })) hash.update(chunk)
+  if (hash.copy().digest('hex') === sha256) return
+  await handle.close()
+  const words = `its first ${formatNumber(bytes)} bytes are not those that the stopped export had written`
+  throw new UsageProblem(`write ${path}: ${words}`, { hint })
 }

@@ -12,7 +12,7 @@ import {
   readExportRows,
 } from '../warehouse/reports/export-rows.ts'
 import type { RowEncoder } from './encoder.ts'
-import { type ExportOutput, openFileOutput } from './output.ts'
+import { type ExportOutput, nothingWritten, openFileOutput } from './output.ts'
 import { createParquetOf } from './parquet.ts'
 import type { ExportedStreams } from './write-streams.ts'
 
@@ -52,7 +52,7 @@ export async function writeLake(work: LakeExport): Promise<ExportedStreams> {
 
 /** Two exports at once would write the same files. */
 const lake: LockWords = {
-  folder: 'lake',
+  kind: 'lake',
   inUse: 'another export writes it',
   inUseHint: 'Let it end first, or choose another folder with --output.',
   setting: '--output',
@@ -122,7 +122,7 @@ async function openMonths(work: PassWork, months: readonly string[]): Promise<Ma
   for (const month of months) {
     const path = join(folder, stream.name, ...(month === WHOLE ? [] : [`month=${month}`]))
     await mkdir(path, { recursive: true, mode: 0o700 })
-    const output = await openFileOutput(join(path, FILE), { keptBytes: 0, isInvalidUntilComplete: true })
+    const output = await openFileOutput(join(path, FILE), { kept: nothingWritten, isInvalidUntilComplete: true })
     const encoder = createParquetOf(rowsPerGroup)
     await output.write(encoder.head(stream.name, columns))
     files.set(month, { encoder, output })

@@ -53,7 +53,7 @@ export async function writeStreams(work: ExportOfStreams, before: SavedExportSta
       await work.output.write(encoder.state(state))
       const isLost = bookmark.after !== undefined && !isResumable
       if (isSinger || isLost || work.stateFile === undefined) return
-      await saveExportState(work.stateFile, { ...state, bytes: work.output.bytes() })
+      await saveExportState(work.stateFile, { ...state, ...(await work.output.flush()) })
     }
     written.push({ stream: stream.name, rows: await writeStream({ ...work, stream, begin, save }) })
   }

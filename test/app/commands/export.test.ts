@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
@@ -76,6 +77,14 @@ const test = base.extend<Fixtures>({
   run: async ({ begin }, use) => use((...words) => begin(...words).ended),
 })
 
+/** The state of an export that was stopped behind the 50th person, when it had written this. */
+const stoppedState = (written: string) =>
+  JSON.stringify({
+    bookmarks: { scores: { upto: new Date().toISOString(), after: '50' } },
+    bytes: written.length,
+    sha256: createHash('sha256').update(written).digest('hex'),
+  })
+
 const linesOf = (text: string) => text.split('\n').filter(Boolean)
 const nameOf = (row: Record<string, unknown>) => `${row['external_id']} ${row['score_date_time']}`
 
@@ -136,13 +145,11 @@ test('stopped anywhere it goes on where it was, into the same file', { timeout }
   const whole = await readFile(file, 'utf8')
   const finished = JSON.parse(await readFile(state, 'utf8'))
   // The state after a kill behind the first page: the state file covers the first page, and the output holds more.
-  const half =
-    linesOf(whole)
-      .slice(0, 50 * days)
-      .join('\n').length + 1
-  const upto = new Date().toISOString()
-  await writeFile(state, JSON.stringify({ bookmarks: { scores: { upto, after: '50' } }, bytes: half }))
-  await truncate(file, half + 77)
+  const half = `${linesOf(whole)
+    .slice(0, 50 * days)
+    .join('\n')}\n`
+  await writeFile(state, stoppedState(half))
+  await truncate(file, half.length + 77)
   await run('--output', file, '--state', state)
 
   expect(await readFile(file, 'utf8')).toBe(whole)
@@ -153,20 +160,61 @@ test('a stopped export is not carried on into a file without its rows, and Parqu
   timeout,
 }, async ({ run, folder }) => {
   const state = join(folder, 'state.json')
-  const stopped = { bookmarks: { scores: { upto: new Date().toISOString(), after: '50' } }, bytes: 4000 }
-  await writeFile(state, JSON.stringify(stopped))
+  await writeFile(state, stoppedState('x'.repeat(4000)))
   await writeFile(join(folder, 'shorter'), 'x'.repeat(3999))
+  const longer = `y${'x'.repeat(4999)}`
+  await writeFile(join(folder, 'longer'), longer)
   const other = await run('--output', join(folder, 'other'), '--state', state)
   const shorter = await run('--output', join(folder, 'shorter'), '--state', state)
+  const into = await run('--output', join(folder, 'longer'), '--state', state)
   const parquet = await run('--format', 'parquet', '--output', join(folder, 'parquet'), '--state', state)
 
-  expect([other.code, shorter.code, parquet.code]).toEqual([2, 2, 0])
+  expect([other.code, shorter.code, into.code, parquet.code]).toEqual([2, 2, 2, 0])
+  expect(into.stderr).toContain('its first 4,000 bytes are not those that the stopped export had written')
+  expect(await readFile(join(folder, 'longer'), 'utf8')).toBe(longer)
   expect(other.stderr).toContain('the stopped export had written 4,000 bytes, and it has 0')
   expect(shorter.stderr).toContain('the stopped export had written 4,000 bytes, and it has 3,999')
   await expect(stat(join(folder, 'other'))).rejects.toThrow('ENOENT')
   const { num_rows: count } = await parquetMetadataAsync(await asyncBufferFromFile(join(folder, 'parquet')))
   expect(Number(count)).toBe(rows)
   expect((await readFile(join(folder, 'parquet'))).subarray(0, 4).toString()).toBe('PAR1')
+})
+
+test('an output and a state are of one export at a time', { timeout }, async ({
+  run,
+  begin,
+  query,
+  folder,
+  lockScores,
+}) => {
+  const holder = await lockScores()
+  const writing = begin('--format', 'csv', '--output', 'scores.csv', '--state', 'state')
+  const parquet = begin('--format', 'parquet', '--output', 'scores.parquet')
+  await expect.poll(() => countLockWaiters(query), { timeout }).toBe(2)
+  const refused = await Promise.all([
+    run('--format', 'csv', '--output', 'scores.csv'),
+    run('--format', 'csv', '--output', 'other.csv', '--state', 'state'),
+    run('--format', 'parquet', '--output', 'scores.parquet'),
+  ])
+  await holder.query('commit')
+
+  expect(refused.map(({ code, stderr }) => [code, stderr])).toEqual([
+    [
+      2,
+      expect.stringMatching(
+        /^vitalsync: lock output scores.csv: another export writes it \(process \d+\)\n {2}→ .*--output/,
+      ),
+    ],
+    [
+      2,
+      expect.stringMatching(/^vitalsync: lock state state: another export writes it \(process \d+\)\n {2}→ .*--state/),
+    ],
+    [2, expect.stringMatching(/^vitalsync: lock output scores.parquet: another export writes it/)],
+  ])
+  expect((await writing.ended).code).toBe(0)
+  expect((await parquet.ended).code).toBe(0)
+  expect(linesOf(await readFile(join(folder, 'scores.csv'), 'utf8'))).toHaveLength(rows + 1)
+  expect((await readdir(folder)).toSorted()).toEqual(['scores.csv', 'scores.parquet', 'state'])
 })
 
 test('an export into a pipe that is closed begins from the beginning', { timeout }, async ({

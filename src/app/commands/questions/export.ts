@@ -1,10 +1,18 @@
 import { catalogue } from '../../../../config/streams.ts'
+import { withCloseStack } from '../../../base/close-stack.ts'
 import { UsageProblem } from '../../../base/errors.ts'
+import { lockFile } from '../../../base/files/folder-lock.ts'
 import type { FormulaHandling } from '../../../base/text/csv-cell.ts'
 import { formatNumber } from '../../../base/text/readable.ts'
 import { readExportState, type SavedExportState } from '../../../pipeline/export/export-state.ts'
 import type { ExportFormat } from '../../../pipeline/export/formats.ts'
-import { type ExportOutput, openFileOutput, openPipeOutput } from '../../../pipeline/export/output.ts'
+import {
+  type ExportOutput,
+  nothingWritten,
+  openFileOutput,
+  openPipeOutput,
+  type WrittenPart,
+} from '../../../pipeline/export/output.ts'
 import { writeLake } from '../../../pipeline/export/write-lake.ts'
 import { type ExportedStreams, type ExportOfStreams, writeStreams } from '../../../pipeline/export/write-streams.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
@@ -25,9 +33,13 @@ type ExportOptions = {
 
 /** Writes rows of the warehouse's public views to a file, a pipe or a lake. With a state file it resumes where it stopped. */
 export async function runExport(context: CommandContext, options: ExportOptions): Promise<number> {
+  requireConsistent(options)
+  return withLocks(options, () => exportRows(context, options))
+}
+
+async function exportRows(context: CommandContext, options: ExportOptions): Promise<number> {
   const { terminal, signal } = context
   const { since, output: folder = '.' } = options
-  requireConsistent(options)
   const streams = catalogue.pulled.filter(({ name }) => options.streams.includes(name))
   const before = await readExportState(options.state)
   const onProgress = (stream: string, rows: number) => terminal.progress(`${stream}: ${formatNumber(rows)} rows`)
@@ -39,6 +51,24 @@ export async function runExport(context: CommandContext, options: ExportOptions)
   return signal.aborted ? exitCodes.failures : exitCodes.done
 }
 
+const lockWords = (kind: 'output' | 'state') => ({
+  kind,
+  inUse: 'another export writes it',
+  inUseHint: `Let it end first, or choose another file with --${kind}.`,
+  setting: `--${kind}`,
+})
+
+/** Two exports at once into one file would mix their rows, and with one state an export would go on behind rows that it never wrote. */
+async function withLocks<T>({ output, state, format, partitionBy }: ExportOptions, work: () => Promise<T>): Promise<T> {
+  return withCloseStack(async (closeStack) => {
+    const lock = async (path: string, kind: 'output' | 'state') =>
+      closeStack.add({ close: await lockFile(path, lockWords(kind)) }, kind)
+    if (output !== undefined && partitionBy === undefined) await lock(output, 'output')
+    if (state !== undefined && format !== 'singer') await lock(state, 'state')
+    return work()
+  })
+}
+
 async function writeOutput(
   work: Pick<ExportOfStreams, 'pool' | 'streams' | 'since' | 'signal' | 'onProgress'>,
   options: ExportOptions,
@@ -46,7 +76,7 @@ async function writeOutput(
 ): Promise<ExportedStreams> {
   const { format, formulas = 'defuse', state: stateFile } = options
   const isResumed = work.streams.some(({ name }) => before.bookmarks[name]?.after !== undefined)
-  const output = await openOutput(options, isResumed ? before.bytes : 0)
+  const output = await openOutput(options, isResumed ? before : nothingWritten)
   let isComplete = false
   try {
     const done = await writeStreams({ ...work, format, formulas, output, stateFile }, before)
@@ -89,9 +119,9 @@ function requireLake({ format, output, state }: ExportOptions): void {
     })
 }
 
-async function openOutput({ output, format }: ExportOptions, keptBytes: number): Promise<ExportOutput> {
+async function openOutput({ output, format }: ExportOptions, kept: WrittenPart): Promise<ExportOutput> {
   if (output === undefined) return openPipeOutput()
-  return openFileOutput(output, { keptBytes, isInvalidUntilComplete: format === 'parquet' })
+  return openFileOutput(output, { kept, isInvalidUntilComplete: format === 'parquet' })
 }
 
 function printSummary(
