@@ -24,9 +24,10 @@ export async function listFailures(
     // No failure is recorded while nothing can be reached: the jobs wait.
     for (const trouble of await createLiveWorkers({ pool }).listTroubles())
       terminal.say(troubleText(trouble, 'its jobs'))
-    return createFailures({ pool }).list(filter, limit)
+    return createFailures({ pool }).list(filter, limit + 1)
   })
   printList(terminal, ['failures list', found], {
+    limit,
     none: 'No failures.',
     head: ['failure', 'profile', 'tries', 'last', 'next try', 'reason'],
     cells: (failure) => [

@@ -5,13 +5,13 @@ import { UsageProblem } from '../../base/errors.ts'
 import { formatCount, formatMinute, formatNumber } from '../../base/text/readable.ts'
 import { DAY } from '../../base/time/units.ts'
 import type { FileFormat } from '../../intake/file-entries.ts'
-import { type NamedPerson, readExternalIds } from '../../intake/input-file.ts'
+import { type NamedPerson, personFields, readExternalIds } from '../../intake/input-file.ts'
 import { openRejectsFile } from '../../intake/rejects-file.ts'
 import { asTyped, unknownIdProblem } from '../../operations/select-profiles.ts'
 import { type AddedProfiles, createProfiles, setCohorts } from '../../pipeline/warehouse/profiles/stored-profiles.ts'
 import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
-import { printResult } from '../terminal/print-result.ts'
+import { printResult, sayMore } from '../terminal/print-result.ts'
 import { formatTable, shadedCell, type TableCell } from '../terminal/table.ts'
 import { readWarehouse, withPipeline, withWarehouse } from '../with-pipeline.ts'
 
@@ -52,6 +52,7 @@ export async function importProfiles(
   context: CommandContext,
   { file, format, from, rejects }: AddOptions & ImportOptions,
 ): Promise<number> {
+  const { terminal } = context
   const rejectsFile = rejects === undefined ? undefined : openRejectsFile(rejects, 0)
   const shown: object[] = []
   let waiting: object[] = []
@@ -68,9 +69,12 @@ export async function importProfiles(
     if (waiting.length >= REJECTS_PER_WRITE) await writeWaiting()
   }
   try {
-    const people = readExternalIds(file, { format, schema: newExternalIdSchema, onFault })
+    const unread = new Set<string>()
+    const people = readExternalIds(file, { format, schema: newExternalIdSchema, onFault, unread })
     const totals = await addInBatches(context, people, from)
     await writeWaiting()
+    if (unread.size > 0)
+      terminal.say(`Not read: ${[...unread].join(', ')}. The columns that are read: ${personFields.join(', ')}.`)
     return printTotals('profiles import', context, { totals: { ...totals, rejected: count }, rejected: shown })
   } finally {
     await rejectsFile?.close()
@@ -160,21 +164,25 @@ export async function listProfiles(
   const { terminal, signal } = context
   const limit = options.limit ?? (terminal.json ? Number.POSITIVE_INFINITY : 100)
   const rows: TableCell[][] = []
+  let hasMore = false
   await readWarehouse(context, async (pool) => {
     const report = createProfileReport({ pool })
     let afterId = '0'
-    for (let left = limit; left > 0; ) {
+    for (let left = limit; ; ) {
       signal.throwIfAborted()
-      const page = await report.list({ state: options.state }, { afterId, limit: Math.min(left, PROFILES_PER_BATCH) })
-      for (const profile of page) {
+      const size = Math.min(left + 1, PROFILES_PER_BATCH)
+      const page = await report.list({ state: options.state }, { afterId, limit: size })
+      for (const profile of page.slice(0, left)) {
         if (terminal.json) terminal.printJson('profiles list', profile)
         else rows.push(profileCells(profile))
       }
+      hasMore = page.length > left
+      if (hasMore || page.length < size) break
       afterId = page.at(-1)?.profileId ?? afterId
       left -= page.length
-      if (page.length < Math.min(left + page.length, PROFILES_PER_BATCH)) break
     }
   })
+  if (hasMore) sayMore(terminal, limit)
   if (terminal.json) return
   const head = ['profile', 'id', 'state', 'wanted from', 'last done', 'failures', 'refused', 'quarantined', 'waiting']
   terminal.print(

@@ -13,10 +13,11 @@ export async function listQuarantine(
 ): Promise<void> {
   const found = await readWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
-    return quarantineOf(pool).list(filter, limit)
+    return quarantineOf(pool).list(filter, limit + 1)
   })
   const records = found.map(({ profileId: _, ...record }) => record)
   printList(context.terminal, ['quarantine list', records], {
+    limit,
     none: 'Quarantine is empty.',
     head: ['id', 'profile', 'stream', 'way', 'times', 'last seen', 'at', 'reason'],
     cells: (record) => [

@@ -45,6 +45,51 @@ test('people are added, imported, listed and shown', { timeout }, async () => {
   expect(shown).toMatchObject({ state: 'new', externalId: 'mary' })
 })
 
+test('a list says that it shows not all', { timeout }, async () => {
+  const lists = [
+    await world.run('profiles', 'list', '--limit', '2'),
+    await world.run('profiles', 'list', '--limit', '2', '--json'),
+    await world.run('profiles', 'list', '--limit', '3'),
+  ]
+  const names = lists.map(({ stdout }) => stdout.match(/SampleProfile-/g)?.length)
+
+  expect(names).toEqual([2, 2, 3])
+  expect(lists.map(({ stderr }) => stderr)).toEqual([
+    '2 shown, and there are more: --limit\n',
+    '2 shown, and there are more: --limit\n',
+    '',
+  ])
+})
+
+test('columns of people that are not read are named, and one that is misspelt is refused', { timeout }, async () => {
+  const given = async (name: string, text: string) => {
+    await writeFile(join(world.folder, name), text)
+    return world.run('profiles', 'import', name)
+  }
+  const misspelt = await given('misspelt.csv', 'externalId,Cohort\nrita,a\n')
+  const misspeltLine = await given('misspelt.ndjson', '{"externalId":"rita","cohrt":"a"}\n')
+  const more = await given('more.csv', 'externalId,site,cohort,age\nsara,x,a,\n')
+  const moreLine = await given(
+    'more.ndjson',
+    '{"externalId":"sara","site":"x"}\n{"externalId":"sara","site":"y","age":3}\n',
+  )
+  const known = await world.query("select external_id, cohort from vitalsync.profiles where state = 'new'")
+  await forget('sara')
+
+  expect([misspelt.code, misspelt.stderr]).toEqual([
+    2,
+    'vitalsync: read people: there is no column Cohort\n  → Did you mean cohort? The columns that are read: externalId, cohort.\n',
+  ])
+  expect([misspeltLine.code, misspeltLine.stderr]).toEqual([
+    1,
+    expect.stringContaining('cohrt: is no field of a person; cohort is meant'),
+  ])
+  const unread = 'Not read: site, age. The columns that are read: externalId, cohort.\n'
+  expect([more.code, more.stderr]).toEqual([0, unread])
+  expect([moreLine.code, moreLine.stderr]).toEqual([0, unread])
+  expect(known).toEqual([{ external_id: 'sara', cohort: 'a' }])
+})
+
 test('every invalid line is kept, however many there are', { timeout }, async () => {
   const file = join(world.folder, 'many.csv')
   const rejects = join(world.folder, 'many.rejects')
