@@ -23,16 +23,19 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 
+/** How long this command may take to end after a signal. Before its settings are read nothing runs that it must drain. */
+let stopMaxMs = STOP_MAX_MS
+
 /** A server that answers nothing must not keep the process from ending. */
-function exitAfter(delayMs: number): void {
+stop.signal.addEventListener('abort', () => {
   const leave = () => {
     process.stderr.write(
       `vitalsync: ended without waiting any longer: not everything could be closed. Nothing is lost.\n`,
     )
     endProcess(exitCodes.failures)
   }
-  setTimeout(leave, delayMs).unref()
-}
+  setTimeout(leave, stopMaxMs).unref()
+})
 
 /**
  * A closed pipe (`vitalsync … | head`) or a closed terminal is no failure: the command stops and closes what it opened.
@@ -83,7 +86,7 @@ const program = createProgram({
     const { environment, terminal } = uncheckedContext(json)
     const config = readConfig(environment)
     given = { databaseUrl: config.databaseUrl, queueUrl: config.queueUrl }
-    stop.signal.addEventListener('abort', () => exitAfter(config.drainSeconds * SECOND + STOP_MAX_MS))
+    stopMaxMs = config.drainSeconds * SECOND + STOP_MAX_MS
     return {
       config,
       terminal,

@@ -3,7 +3,8 @@ import { MINUTE, SECOND } from './time/units.ts'
 
 /**
  * Closes the added parts in reverse order, each part even when another part fails to close. A part that does not close
- * in time is left behind: a server that answers nothing must not keep a process from ending.
+ * in time is left behind: a server that answers nothing must not keep a process from ending. All parts together have the time
+ * of the slowest.
  */
 export type CloseStack = {
   add<T extends { close(): void | Promise<void> }>(opened: T, name: string, closeMaxMs?: number): T
@@ -25,9 +26,10 @@ export function openCloseStack(partMaxMs: number = CLOSE_MAX_MS): CloseStack {
     },
     async close() {
       const failures: Error[] = []
+      const endMs = performance.now() + Math.max(0, ...opened.map(({ closeMaxMs }) => closeMaxMs))
       for (let last = opened.pop(); last; last = opened.pop()) {
         const { name } = last
-        await closeInTime(last).catch((cause: Error) =>
+        await closeInTime(last, endMs).catch((cause: Error) =>
           failures.push(new Error(`close ${name}: ${cause.message}`, { cause })),
         )
       }
@@ -47,8 +49,12 @@ export async function withCloseStack<T>(work: (closeStack: CloseStack) => Promis
   return result
 }
 
-async function closeInTime(opened: { closeMaxMs: number; close(): void | Promise<void> }): Promise<void> {
+async function closeInTime(
+  opened: { closeMaxMs: number; close(): void | Promise<void> },
+  endMs: number,
+): Promise<void> {
   const closed = Promise.resolve(opened.close())
-  if (await endsWithin(closed, opened.closeMaxMs)) return closed
+  const leftMs = Math.max(0, endMs - performance.now())
+  if (await endsWithin(closed, Math.min(opened.closeMaxMs, leftMs))) return closed
   throw new Error(`not done within ${opened.closeMaxMs / SECOND} s`)
 }

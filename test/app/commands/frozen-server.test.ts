@@ -31,3 +31,23 @@ test('a reading command whose Postgres freezes says what it waits for, and gives
   expect(stderr.match(/waiting for it/g)).toHaveLength(1)
   expect(code).toBe(3)
 })
+
+/** Stops a command while it loads its settings. */
+const stopsEarly = `--import data:text/javascript,${encodeURIComponent(
+  "process.on('newListener', (name) => name === 'SIGHUP' && queueMicrotask(() => process.emit('SIGTERM')))",
+)}`
+
+test('a command that is stopped while it loads its settings ends as soon as any other', {
+  timeout: 180_000,
+}, async ({ proxy, onTestFinished }) => {
+  const frozen = proxy.freezeAfter('from vitalsync.profiles')
+  const env = { ...settingsFor(proxy.url), NODE_OPTIONS: stopsEarly }
+  const gaps = startProgram(['gaps'], { cwd: '/tmp', env })
+  onTestFinished(() => gaps.kill('SIGKILL'))
+  await frozen
+  proxy.silence('to-server', 'to-client')
+
+  const { code, stderr } = await gaps.ended
+  expect(stderr).toContain('ended without waiting any longer')
+  expect(code).toBe(1)
+})
