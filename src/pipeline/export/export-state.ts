@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, rename } from 'node:fs/promises'
 import { z } from 'zod'
 import { UsageProblem } from '../../base/errors.ts'
 import { requireNoFolder } from '../../base/files/named-files.ts'
-import { replacePrivateFile } from '../../base/files/private-file.ts'
+import { openPrivateFile } from '../../base/files/private-file.ts'
 import { jsonOrUndefined } from '../../base/text/json.ts'
 import { nothingWritten, type WrittenPart } from './output.ts'
 
@@ -48,6 +48,15 @@ async function readNamed(path: string): Promise<string> {
   return readFile(path, 'utf8')
 }
 
-/** A crash leaves the former state or the new one. */
-export const saveExportState = (path: string, saved: SavedExportState): Promise<void> =>
-  replacePrivateFile(path, `${JSON.stringify(saved)}\n`)
+/** Replaces the file in one step: a crash leaves the former state or the new one. The export has locked the file. */
+export async function saveExportState(path: string, saved: SavedExportState): Promise<void> {
+  const handle = await openPrivateFile(`${path}.new`, 'Give a file this user may write with --state.')
+  try {
+    await handle.truncate()
+    await handle.writeFile(`${JSON.stringify(saved)}\n`)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(`${path}.new`, path)
+}
