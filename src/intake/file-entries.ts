@@ -24,6 +24,7 @@ type EntrySource = {
 
 /** The format that the user gave, or else the format of the file's extension. */
 export async function fileFormatOf(file: string, given: string | undefined): Promise<FileFormat> {
+  if (/\.gz$/i.test(file)) throw compressed(file)
   const known = fileFormats.find((format) => format === given)
   if (known) return known
   if (given !== undefined)
@@ -37,6 +38,12 @@ export async function fileFormatOf(file: string, given: string | undefined): Pro
     hint: 'Say it: --format ndjson or --format csv.',
   })
 }
+
+/** Lines are read as they are; only health exports are unpacked. */
+export const compressed = (file: string): UsageProblem =>
+  new UsageProblem(`read ${file}: it is compressed by gzip`, {
+    hint: 'Unpack it: zcat logs.gz | vitalsync import … - --format ndjson',
+  })
 
 export function readEntries(source: EntrySource): AsyncGenerator<FileEntry> {
   const lines = splitLines(source.bytes, source.begin)

@@ -4,13 +4,26 @@ import { textSchema } from '../base/contract/text.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { requireNoFolder } from '../base/files/named-files.ts'
 import { closestWord } from '../base/text/closest-word.ts'
-import { type FileFormat, fileFormatOf, readEntries } from './file-entries.ts'
+import { compressed, type FileFormat, fileFormatOf, readEntries } from './file-entries.ts'
 
 /** The file's bytes from `position` on; `-` is standard input. */
 export async function readBytesFrom(file: string, position: number): Promise<AsyncIterable<Buffer>> {
-  if (file === '-') return process.stdin
+  if (file === '-') return unpacked('standard input', process.stdin)
   const { size } = await requireNoFolder(file)
-  return readUpTo(file, { position, size })
+  const bytes = readUpTo(file, { position, size })
+  return position === 0 ? unpacked(file, bytes) : bytes
+}
+
+/** The bytes by which each gzip file begins. No text begins so. */
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b])
+
+async function* unpacked(file: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isFirst = true
+  for await (const chunk of bytes) {
+    if (isFirst && chunk.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) throw compressed(file)
+    isFirst = false
+    yield chunk
+  }
 }
 
 /** Throws when the file ends before `size`: lines that were cut off while it was read would not be missed. */

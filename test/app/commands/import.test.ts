@@ -1,5 +1,6 @@
 import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'vitest'
 import { entriesImportResult } from '../../../src/app/results/import-result.ts'
 import { soon } from '../../support/fixtures.ts'
@@ -135,12 +136,18 @@ test('a fault of the whole file is reported in one message', { timeout }, async 
     `externalId,logType,dataType,value,source,startDateTime,endDateTime\n${'ada,heart,heart_rate\n'.repeat(500)}`,
   )
   await writeFile(join(folder, 'logs.txt'), '')
+  const [packed, misnamed] = ['logs.ndjson.gz', 'packed.ndjson'].map((name) => join(folder, name))
+  for (const name of [packed, misnamed]) await writeFile(String(name), gzipSync(logs(0, 3)))
+  const isPacked = /it is compressed by gzip\n {2}→ Unpack it: zcat logs\.gz \| vitalsync import … - --format ndjson\n/
   const cases: Array<[words: string[], says: RegExp]> = [
     [['data-logs', file], /Did you mean value\?/],
     [['data-logs', half], /need the column unit, recordingMethod, deviceType, and the first line has none/],
     [['data-logs', join(folder, 'none.csv')], /there is no such file/],
     [['data-logs', folder, '--format', 'csv'], /it is a folder/],
     [['data-logs', join(folder, 'logs.txt')], /--format/],
+    [['data-logs', String(packed)], isPacked],
+    [['data-logs', String(packed), '--format', 'ndjson'], isPacked],
+    [['data-logs', String(misnamed)], isPacked],
     [['data-log', file], /Allowed choices/],
     [['tags', file, '--time-zone', 'Europe/Berln'], /time zone/],
   ]
