@@ -43,6 +43,9 @@ const serverSettings = {
 /** Read-only after a failover, or shutting down: each connection to this server is useless, not only the one that says so. */
 const isUselessServer = (state: string) => state === '25006' || state.startsWith('57P0')
 
+/** The outputs that have said that the server is frozen: a command may have several pools. */
+const hearers = new WeakSet<object>()
+
 /**
  * A pool of connections that notice a silent network. When one connection turns out to be dead, or its server to be a
  * standby, the idle connections are thrown away as well: they would be found dead one after the other.
@@ -69,12 +72,13 @@ export function openPostgresPool(options: PostgresPoolOptions): pg.Pool {
   const dropIdle = () => {
     for (const client of idle) destroyConnection(client)
   }
-  let { sayFrozen } = options
   const frozenWatch = {
     isAnswering: () => isAnswering({ kind: 'Postgres', url: options.databaseUrl, variable: 'DATABASE_URL' }),
     onFrozen() {
-      sayFrozen?.('Postgres does not answer: waiting for it, for up to a minute')
-      sayFrozen = undefined
+      const { sayFrozen } = options
+      if (!sayFrozen || hearers.has(sayFrozen)) return
+      hearers.add(sayFrozen)
+      sayFrozen('Postgres does not answer: waiting for it, for up to a minute')
     },
   }
   pool.on('connect', (client) => {

@@ -1,6 +1,5 @@
-import { expect } from 'vitest'
 import { test as base } from '../../support/fixtures.ts'
-import { settingsFor, startProgram } from '../../support/run-program.ts'
+import { runProgram, settingsFor, startProgram } from '../../support/run-program.ts'
 import { type SilentProxy, startSilentProxy } from '../../support/silent-proxy.ts'
 
 const test = base.extend<{ proxy: SilentProxy }>({
@@ -11,35 +10,44 @@ const test = base.extend<{ proxy: SilentProxy }>({
   },
 })
 
-test('a reading command whose Postgres freezes says what it waits for, and gives up after a minute', {
-  timeout: 180_000,
-}, async ({ proxy, onTestFinished }) => {
-  const frozen = proxy.freezeAfter('from vitalsync.profiles')
-  const gaps = startProgram(['gaps'], { cwd: '/tmp', env: settingsFor(proxy.url) })
-  onTestFinished(() => gaps.kill('SIGKILL'))
-  await frozen
-  const frozenMs = performance.now()
-  proxy.silence('to-server', 'to-client')
+test.concurrent.for([
+  { words: ['gaps'], asked: 'from vitalsync.profiles' },
+  { words: ['sql', 'select 1'], asked: 'declare question' },
+])(
+  '$words.0 says that it waits for a Postgres that freezes, and gives up after a minute',
+  {
+    timeout: 180_000,
+  },
+  async ({ words, asked }, { proxy, expect, onTestFinished }) => {
+    const program = { cwd: '/tmp', env: settingsFor(proxy.url) }
+    await runProgram(['migrate'], program)
+    const frozen = proxy.freezeAfter(asked)
+    const command = startProgram(words, program)
+    onTestFinished(() => command.kill('SIGKILL'))
+    await frozen
+    const frozenMs = performance.now()
+    proxy.silence('to-server', 'to-client')
 
-  await gaps.said(/^Postgres does not answer: waiting for it, for up to a minute$/m)
-  expect(performance.now() - frozenMs).toBeLessThan(15_000)
-  const { code, stderr } = await gaps.ended
-  expect(performance.now() - frozenMs).toBeLessThan(100_000)
-  expect(stderr).toMatch(
-    /vitalsync: reach Postgres at 127\.0\.0\.1:\d+\/\S+: it takes the connection and then says nothing/,
-  )
-  expect(stderr.match(/waiting for it/g)).toHaveLength(1)
-  expect(code).toBe(3)
-})
+    await command.said(/^Postgres does not answer: waiting for it, for up to a minute$/m)
+    expect(performance.now() - frozenMs).toBeLessThan(15_000)
+    const { code, stderr } = await command.ended
+    expect(performance.now() - frozenMs).toBeLessThan(100_000)
+    expect(stderr).toMatch(
+      /vitalsync: reach Postgres at 127\.0\.0\.1:\d+\/\S+: it takes the connection and then says nothing/,
+    )
+    expect(stderr.match(/waiting for it/g)).toHaveLength(1)
+    expect(code).toBe(3)
+  },
+)
 
 /** Stops a command while it loads its settings. */
 const stopsEarly = `--import data:text/javascript,${encodeURIComponent(
   "process.on('newListener', (name) => name === 'SIGHUP' && queueMicrotask(() => process.emit('SIGTERM')))",
 )}`
 
-test('a command that is stopped while it loads its settings ends as soon as any other', {
+test.concurrent('a command that is stopped while it loads its settings ends as soon as any other', {
   timeout: 180_000,
-}, async ({ proxy, onTestFinished }) => {
+}, async ({ proxy, expect, onTestFinished }) => {
   const frozen = proxy.freezeAfter('from vitalsync.profiles')
   const env = { ...settingsFor(proxy.url), NODE_OPTIONS: stopsEarly }
   const gaps = startProgram(['gaps'], { cwd: '/tmp', env })

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import pg from 'pg'
 import { Problem, UsageProblem } from '../../../base/errors.ts'
 import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 import { openPostgresPool } from '../../../base/postgres/postgres-pool.ts'
@@ -109,7 +109,8 @@ function queryProblem(
       cause: error,
     })
   const state = sqlState(error)
-  if (!(error instanceof Error) || state === '' || isServerStopping(state)) return error
+  // A connection that is lost has a code too, and it is not the statement's.
+  if (!(error instanceof pg.DatabaseError) || isServerStopping(state)) return error
   const hints: Readonly<Record<string, string>> = {
     '42601': `One query is answered: select, with, values or table. ${views}`,
     '57014': `A query is given up after ${formatDuration(timeoutMs)}. ${views}`,
