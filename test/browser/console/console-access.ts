@@ -110,7 +110,7 @@ test('a service that is no sandbox asks to sign in, and shows the role look its 
   expect(await page.getByRole('button', { name: 'Make key' }).count()).toBe(0)
   expect(await page.getByRole('link', { name: 'Faults' }).count()).toBe(0)
   await page.getByRole('link', { name: 'Overview' }).click()
-  await page.getByText('npx vitalsync sandbox').waitFor()
+  await page.getByText(/^Sample people.+ belong to the sandbox, which npx vitalsync sandbox starts/).waitFor()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('Password').waitFor()
 })
