@@ -63,8 +63,8 @@ async function withLocks<T>({ output, state, format, partitionBy }: ExportOption
   return withCloseStack(async (closeStack) => {
     const lock = async (path: string, kind: 'output' | 'state') =>
       closeStack.add({ close: await lockFile(path, lockWords(kind)) }, kind)
-    if (output !== undefined && partitionBy === undefined) await lock(output, 'output')
     if (state !== undefined && format !== 'singer') await lock(state, 'state')
+    if (output !== undefined && partitionBy === undefined) await lock(output, 'output')
     return work()
   })
 }
