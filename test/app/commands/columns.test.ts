@@ -75,6 +75,10 @@ test('a column that config/streams.ts gains is added by migrate, and filled by a
   // Two more people, unknown to upstream, whose ids are higher: the first portion ends before the records of the last person.
   await world.json('profiles', 'add', 'yara', '--from', '2026-01-01')
   await world.json('profiles', 'add', 'zed', '--from', '2026-01-01')
+  onTestFinished(async () => {
+    await world.query(`delete from vitalsync.scores s using vitalsync.profiles p
+      where p.id = s.profile_id and p.external_id in ('yara', 'zed')`)
+  })
   await world.query(`insert into vitalsync.scores (profile_id, score_date_time, type, digest, read_at, first_seen_at, changed_at, body)
     select p.id, s.score_date_time - n * interval '1 day', s.type, s.digest, s.read_at, s.first_seen_at, s.changed_at,
       jsonb_set(s.body::jsonb, '{version}', to_jsonb('v' || n))::text
