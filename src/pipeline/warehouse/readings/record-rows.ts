@@ -215,12 +215,13 @@ const YEAR_9999_MS = Date.parse('9999-12-31')
 
 /**
  * The calendar day of a record's start in its own offset, as midnight of that day in UTC. A record of one day that starts at noon
- * or later is a night, and belongs to the next day: the day on which the night ends, as the night's score does.
+ * or later is a night, and belongs to the next day: the day on which the night ends, as the night's score does. So is `DAILY`: no night
+ * moves because upstream spells a word in another way.
  */
 function localDateMsOf(stream: PulledStream, startText: string, periodicity: unknown): number | null {
   const day = epochDayOf(startText)
   const startDayMs = day === undefined ? Date.parse(`${startText.slice(0, 10)}T00:00:00Z`) : day * DAY
   if (Number.isNaN(startDayMs)) return null
-  const isOfDay = stream.dayPeriodicities?.includes(String(periodicity)) ?? false
+  const isOfDay = stream.dayPeriodicities?.includes(String(periodicity).toLowerCase()) ?? false
   return isOfDay && startText.slice(11, 13) >= '12' ? startDayMs + DAY : startDayMs
 }
