@@ -22,7 +22,7 @@ manifests=()
 for file in config/kubernetes/*.yaml; do [ "${file##*/}" = kustomization.yaml ] || manifests+=("$file"); done
 for version in "${versions[@]}"; do
   check "$version" "${manifests[@]}"
-  for fault in 's/minReplicas/minimumReplicas/' 's/replicas: 2/replicas: two/'; do
+  for fault in 's/minReplicas/minimumReplicas/' 's/maxReplicas: 8/maxReplicas: eight/'; do
     sed "$fault" config/kubernetes/worker.yaml >"$work/faulty.yaml"
     if check "$version" --quiet "$work/faulty.yaml" >"$work/faulty.log" 2>&1; then
       echo "kubernetes: a manifest with a fault ($fault) passes, so a pass says nothing" >&2
