@@ -8,16 +8,17 @@ import { compressed, type FileFormat, fileFormatOf, readEntries } from './file-e
 
 /** The file's bytes from `position` on; `-` is standard input. */
 export async function readBytesFrom(file: string, position: number): Promise<AsyncIterable<Buffer>> {
-  if (file === '-') return unpacked('standard input', process.stdin)
+  if (file === '-') return uncompressed('standard input', process.stdin)
   const { size } = await requireNoFolder(file)
   const bytes = readUpTo(file, { position, size })
-  return position === 0 ? unpacked(file, bytes) : bytes
+  return position === 0 ? uncompressed(file, bytes) : bytes
 }
 
 /** The bytes by which each gzip file begins. No text begins so. */
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b])
 
-async function* unpacked(file: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** The same bytes; throws where they are those of gzip. */
+async function* uncompressed(file: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let isFirst = true
   for await (const chunk of bytes) {
     if (isFirst && chunk.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) throw compressed(file)

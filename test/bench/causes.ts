@@ -5,7 +5,7 @@ import type { PulledStream } from '../../src/pipeline/transfer/stream.ts'
 import { days, pulledNames } from './canned.ts'
 import { readCost, totalOf } from './cost.ts'
 import { type Engines, startEngines } from './engines.ts'
-import { alternate, type Contestant, type Measure, median, type RoundOptions, ratioOf, rounded } from './measure.ts'
+import { alternate, type Contestant, type Measure, measureBeside, type RoundOptions } from './measure.ts'
 import { fillWarehouse, openSubject, people } from './subject.ts'
 import { type FastUpstream, startFastUpstream } from './upstream.ts'
 
@@ -36,11 +36,7 @@ export async function run({ quick, say }: RoundOptions): Promise<readonly Measur
     )
     await costOfNight(engines, upstream) // warms the process up, not counted
     const figures = await alternate(contestants, { rounds: quick ? 3 : 15, say })
-    const ratio = rounded(ratioOf(figures, WITH, WITHOUT))
-    const value = rounded(median(figures.get(WITH) ?? []))
-    return [
-      { name: WITH, value, unit: 'µs a person', ratio, against: WITHOUT, goal: `≤ ${GOAL}`, holds: ratio <= GOAL },
-    ]
+    return [measureBeside(figures, { ours: WITH, against: WITHOUT, unit: 'µs a person', goal: { most: GOAL } })]
   } finally {
     await upstream.close()
     await engines.close()

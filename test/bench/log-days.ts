@@ -14,16 +14,7 @@ import { insertPeople, peopleNames } from '../support/insert-people.ts'
 import { testDivision } from '../support/test-pool.ts'
 import { readCost, totalOf } from './cost.ts'
 import { startEngines } from './engines.ts'
-import {
-  alternate,
-  type Contestant,
-  type Measure,
-  median,
-  type RoundOptions,
-  ratioOf,
-  rounded,
-  spreadOf,
-} from './measure.ts'
+import { alternate, type Contestant, type Measure, measureBeside, type RoundOptions, spreadOf } from './measure.ts'
 
 const LOGS = 40_000
 const DAYS = 100
@@ -91,9 +82,7 @@ export async function run({ quick, say }: RoundOptions): Promise<readonly Measur
     const figures = await alternate(contestants, { rounds, say })
     await pool.end()
     for (const [name, values] of figures) say(`  ${name.padEnd(40)} ${spreadOf(values)} µs a log`)
-    const ratio = rounded(ratioOf(figures, WITH, WITHOUT))
-    const value = rounded(median(figures.get(WITH) ?? []))
-    return [{ name: WITH, value, unit: 'µs a log', ratio, against: WITHOUT, goal: `≤ ${GOAL}`, holds: ratio <= GOAL }]
+    return [measureBeside(figures, { ours: WITH, against: WITHOUT, unit: 'µs a log', goal: { most: GOAL } })]
   } finally {
     await engines.close()
   }

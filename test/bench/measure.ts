@@ -66,6 +66,20 @@ export function ratioOf(figures: ReadonlyMap<string, readonly number[]>, name: s
   return median(ours.map((value, round) => value / (theirs[round] ?? Number.NaN)))
 }
 
+/** The median of a contestant, and its ratio to another. A goal is the least ratio, or the greatest. */
+export function measureBeside(
+  figures: ReadonlyMap<string, readonly number[]>,
+  { ours, against, goal, ...shown }: { ours: string; against: string; unit: string; goal: Goal; name?: string },
+): Measure {
+  const ratio = rounded(ratioOf(figures, ours, against))
+  const value = rounded(median(figures.get(ours) ?? []))
+  const [goalText, holds] =
+    'most' in goal ? [`≤ ${goal.most}`, ratio <= goal.most] : [`≥ ${goal.least}`, ratio >= goal.least]
+  return { name: ours, ...shown, value, ratio, against, goal: goalText, holds }
+}
+
+type Goal = { readonly most: number } | { readonly least: number }
+
 export const rounded = (value: number, digits = 3): number => Number(value.toPrecision(digits + 2))
 
 /** The conditions without which a figure cannot be read. */

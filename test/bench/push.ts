@@ -4,7 +4,7 @@ import { DAY } from '../../src/base/time/units.ts'
 import { cannedLog } from './canned.ts'
 import { costPer, readCost } from './cost.ts'
 import { type Engines, startEngines } from './engines.ts'
-import { alternate, type Measure, median, type RoundOptions, ratioOf, rounded, spreadOf } from './measure.ts'
+import { alternate, type Measure, measureBeside, median, type RoundOptions, rounded, spreadOf } from './measure.ts'
 import { startRealService } from './real-service.ts'
 import { fillWarehouse, openSubject, people } from './subject.ts'
 import { startFastUpstream } from './upstream.ts'
@@ -29,10 +29,8 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     ]
     const figures = await alternate(contestants, { rounds: quick ? 3 : 5, say, ...(quick ? { secondsMax: 15 } : {}) })
     for (const [name, values] of figures) say(`  ${name.padEnd(28)} ${spreadOf(values)} logs/s`)
-    const ratio = rounded(ratioOf(figures, 'push', 'bare undici'))
-    const value = rounded(median(figures.get('push') ?? []))
     return [
-      { name: 'push', value, unit: 'logs/s', ratio, against: 'bare undici', goal: `≥ ${GOAL}`, holds: ratio >= GOAL },
+      measureBeside(figures, { ours: 'push', against: 'bare undici', unit: 'logs/s', goal: { least: GOAL } }),
       await pushToService(engines, { rounds: quick ? 1 : 3, say }),
     ]
   } finally {

@@ -5,16 +5,7 @@ import { HOUR } from '../../src/base/time/units.ts'
 import { accountDigest } from '../../src/pipeline/upstream/client.ts'
 import { firstDay, type PulledName, pulledNames } from './canned.ts'
 import { type Engines, startEngines } from './engines.ts'
-import {
-  alternate,
-  type Contestant,
-  type Measure,
-  median,
-  type RoundOptions,
-  ratioOf,
-  rounded,
-  spreadOf,
-} from './measure.ts'
+import { alternate, type Contestant, type Measure, measureBeside, type RoundOptions, spreadOf } from './measure.ts'
 import { fillWarehouse, jobsForAll, openSubject, people } from './subject.ts'
 import { pathOf } from './tables.ts'
 import { type FastUpstream, startFastUpstream } from './upstream.ts'
@@ -95,9 +86,7 @@ function measureOf(
   name: string,
   { against, goal }: { against: string; goal: number },
 ): Measure {
-  const ratio = rounded(ratioOf(figures, 'by tags', against))
-  const value = rounded(median(figures.get('by tags') ?? []))
-  return { name, value, unit: 'windows/s', ratio, against, goal: `≥ ${goal}`, holds: ratio >= goal }
+  return measureBeside(figures, { name, ours: 'by tags', against, unit: 'windows/s', goal: { least: goal } })
 }
 
 const contestantsOf = (world: World): Contestant[] => [

@@ -15,7 +15,7 @@ type PostgresPoolOptions = {
   readonly settings?: Readonly<Record<string, string>>
   /** Sends a statement before the former is answered. Cursors cannot be used then. */
   readonly pipeline?: boolean
-  /** For a pool whose statements may take minutes: a server that stands still is named once, and given up after a minute. */
+  /** For a pool whose statements may take minutes: called once when the server is frozen, whose connection ends after a minute. */
   readonly sayFrozen?: ((text: string) => void) | undefined
 }
 

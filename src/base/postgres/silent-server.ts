@@ -33,7 +33,7 @@ export function endWhenSilent(client: pg.ClientBase, silenceMaxMs: number, onSil
   })
 }
 
-/** How often a server is probed that owes an answer, and how long it may leave every probe unanswered. */
+/** The time between two probes of a server whose answer is late, and how long it may answer none of them. */
 const PROBE_EVERY_MS = 5 * SECOND
 const FROZEN_MAX_MS = MINUTE
 
@@ -45,8 +45,8 @@ export type FrozenWatch = {
 }
 
 /**
- * The same where a statement may take many minutes: a server that is at work answers a probe, and a server that stands still
- * does not, which is reported after the first probe. It is given up after a minute.
+ * The same for statements that may take many minutes. A server at work answers a probe. A frozen server does not: the first probe
+ * without an answer is reported, and a minute of them ends the connection.
  */
 export function endWhenFrozen(
   client: pg.ClientBase,
