@@ -17,10 +17,11 @@ const shared = {
 } as const
 
 /**
- * Each walks a whole way as a user would: the README and the tutorials as written, a start on a new machine, an upgrade, the pages in
+ * Each walks a whole way as a user would: the README and the tutorials as written, a start on a new machine, an upgrade; and the pages in
  * Chromium. Together they take a third of the processor time of all tests, and have a command of their own.
  */
-const walks = ['test/walks/**/*.test.ts', 'test/browser/**/*.test.ts']
+const walks = ['test/walks/**/*.test.ts']
+const pages = ['test/browser/**/*.test.ts']
 
 /** The tests that need more than their own process. */
 export const engineTests = {
@@ -41,8 +42,17 @@ export default defineConfig({
   test: {
     projects: [
       // A process runs several files, and loads each module once: no file leaves anything behind that another could see.
-      { root, test: { name: 'engines', ...engineTests, exclude: [...engineTests.exclude, ...walks], isolate: false } },
+      {
+        root,
+        test: {
+          name: 'engines',
+          ...engineTests,
+          exclude: [...engineTests.exclude, ...walks, ...pages],
+          isolate: false,
+        },
+      },
       { root, test: { name: 'walks', ...engineTests, include: walks, isolate: false } },
+      { root, test: { name: 'pages', ...engineTests, include: pages, isolate: false } },
       { root, test: { name: 'pure', ...pureProject, isolate: false } },
     ],
     reporters: ['default', `${root}/test/support/closing-lines-reporter.ts`],

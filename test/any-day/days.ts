@@ -35,19 +35,21 @@ export function planRun(words: readonly string[], nowMs: number): Plan {
       zone: { type: 'string' },
       seed: { type: 'string' },
       program: { type: 'string' },
+      project: { type: 'string', multiple: true, default: [] },
     },
     allowPositionals: true,
   })
-  const { at, zone, program, seed = String(Math.floor(nowMs / DAY_MS)) } = values
+  const { at, zone, program, project, seed = String(Math.floor(nowMs / DAY_MS)) } = values
   const day = at || zone ? { at: at ?? '+0d', zone: zone ?? 'UTC' } : dayOfDate(nowMs)
   const ofDay = ['--at', day.at, '--zone', day.zone]
   if (program)
     return { day, again: [...ofDay, '--program', program, ...positionals], program: [program, ...positionals] }
   const order = ['--sequence.shuffle', '--sequence.seed', seed]
+  const files = [...project.flatMap((name) => ['--project', name]), ...positionals]
   return {
     day,
-    again: [...ofDay, '--seed', seed, ...positionals],
-    program: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'config/vitest.config.ts', ...order, ...positionals],
+    again: [...ofDay, '--seed', seed, ...files],
+    program: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'config/vitest.config.ts', ...order, ...files],
   }
 }
 

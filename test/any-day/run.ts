@@ -5,6 +5,7 @@
  *   npm run any-day -- --at +40d --zone Pacific/Auckland              this day
  *   npm run any-day -- --at 2028-02-29T12:00 --zone UTC test/service  some of the tests
  *   npm run any-day -- --seed 41                                      this order
+ *   npm run any-day -- --project pure                                 these projects of Vitest
  *   node test/any-day/run.ts --program test/browser/pictures.ts       another program than Vitest
  *
  * libfaketime shifts the clock of Vitest, of its workers, of Postgres, of Redis and of every program that a test starts.

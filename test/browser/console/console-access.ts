@@ -102,7 +102,7 @@ test('a service that is no sandbox asks to sign in, and shows the role look its 
 }) => {
   const { url } = await world.serve('127.0.0.1', [await lineFor('lena', 'look')])
   const page = await visit('/keys', { baseURL: url })
-  await page.getByLabel('Name').fill('lena')
+  await page.getByRole('textbox', { name: 'Name' }).fill('lena')
   await page.getByLabel('Password').fill('correct horse battery')
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'API keys' }).waitFor()

@@ -80,7 +80,7 @@ test('the streams show their trouble, the worst are in groups, and a year is a c
 test('days of an address that are none give the usual map', async ({ visit }) => {
   for (const query of ['days=999999999', 'days=-1', 'days=x', 'lastDay=x', 'lastDay=2026-99-99&days=7.5']) {
     const page = await visit(`/coverage?${query}`)
-    await page.getByRole('button', { name: 'Refused 1' }).waitFor({ timeout: 20_000 })
+    await page.getByRole('button', { name: 'Refused 1' }).waitFor()
   }
 })
 

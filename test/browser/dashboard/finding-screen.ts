@@ -155,6 +155,7 @@ test('what is chosen on a page stands in its address, and the address alone show
 
     const isSame = async () => isDeepStrictEqual(await shownOn(other), await shownOn(page))
     await expect.poll(isSame, { message: path }).toBe(true)
+    await Promise.all([page.close(), other.close()]) // each open page goes on asking
   }
 })
 

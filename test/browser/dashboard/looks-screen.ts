@@ -15,7 +15,7 @@ test('the first load takes five requests and 50 kB', async ({ visit }) => {
   // At the third look at the state of the pipeline the page is at rest. The state is asked for as long as the page is seen, and a list
   // follows it: neither is a part of the load.
   const looks = () => paths.filter((path) => path === '/api/now').length
-  await expect.poll(looks, { timeout: 20_000 }).toBe(3)
+  await expect.poll(looks).toBe(3)
   const followers = new Set(['/api/now', '/api/failure-groups'])
   const loads = paths.filter((path) => !followers.has(path))
 

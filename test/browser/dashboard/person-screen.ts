@@ -107,7 +107,7 @@ test('a person is erased only after a question that says what goes', async ({ vi
   // The counts change with the erasure, and the page is asked for a person who is gone no more.
   const failures = page.getByRole('navigation').getByRole('link', { name: /^Failures/ })
   const { length: left } = await world.rows('select from vitalsync.failures')
-  await expect.poll(() => failures.textContent(), { timeout: 20_000 }).toBe(`Failures${left > 0 ? left : ''}`)
+  await expect.poll(() => failures.textContent()).toBe(`Failures${left > 0 ? left : ''}`)
   for (let looks = 0; looks < 3; looks += 1)
     await page.waitForResponse((response) => response.url().endsWith('/api/now'))
   expect(await account.isVisible()).toBe(true)

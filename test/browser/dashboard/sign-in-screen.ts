@@ -9,7 +9,7 @@ import { test } from './dashboard-world.ts'
 import { serveWithPasswords } from './visitor.ts'
 
 async function signIn(page: Page): Promise<void> {
-  await page.getByLabel('Name').fill('ada')
+  await page.getByRole('textbox', { name: 'Name' }).fill('ada')
   await page.getByLabel('Password').fill('correct horse battery')
   await page.keyboard.press('Enter')
   await page.getByText('ada (looks)').waitFor()
@@ -18,10 +18,10 @@ async function signIn(page: Page): Promise<void> {
 test('a visitor signs in, looks and cannot act; a session that has ended asks again', async ({ visit, world }) => {
   const { url } = await serveWithPasswords(world)
   const page = await visit('/failures', { baseURL: url, viewport: { width: 360, height: 800 }, colorScheme: 'dark' })
-  await page.getByLabel('Name').waitFor()
+  await page.getByRole('textbox', { name: 'Name' }).waitFor()
   expect(await overflowOf(page)).toBe(0)
   expect(await findBarriers(page)).toEqual([])
-  await page.getByLabel('Name').fill('ada')
+  await page.getByRole('textbox', { name: 'Name' }).fill('ada')
   await page.getByLabel('Password').fill('wrong')
   await page.keyboard.press('Enter')
   await page.getByRole('alert').getByText('Name or password is wrong.').waitFor()
@@ -155,7 +155,7 @@ test('a visitor of two dashboards on one host stays signed in to both', async ({
 test('guesses are limited in the page as well, and the page says so', async ({ visit, world }) => {
   const { url } = await serveWithPasswords(world)
   const page = await visit('/', { baseURL: url })
-  await page.getByLabel('Name').fill('ada')
+  await page.getByRole('textbox', { name: 'Name' }).fill('ada')
   for (let guess = 0; guess < 11; guess += 1) {
     await page.getByLabel('Password').fill(`guess ${guess}`)
     const answered = page.waitForResponse(/\/api\/sign-in$/)
