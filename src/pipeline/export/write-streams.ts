@@ -1,4 +1,5 @@
 import type { FormulaHandling } from '../../base/text/csv-cell.ts'
+import { SECOND } from '../../base/time/units.ts'
 import type { PulledStream } from '../transfer/stream.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import {
@@ -21,7 +22,7 @@ export type ExportOfStreams = {
   readonly output: ExportOutput
   /** Only rows that changed after this instant, unless a bookmark says otherwise. */
   readonly since: Date | undefined
-  /** Where the state is saved after every page; Singer writes it into the output. */
+  /** Where the state is saved, once a second and at the end; Singer writes it into the output after every page. */
   readonly stateFile: string | undefined
   readonly signal: AbortSignal
   onProgress(stream: string, rows: number): void
@@ -34,6 +35,9 @@ export type ExportedStreams = {
   readonly upto: string
 }
 
+/** Each save waits for the disk. A kill costs what was written since the last one. */
+const SAVE_EVERY_MS = SECOND
+
 /** Writes one stream after the other, each from its bookmark on. Aborted, it ends after the page under way. */
 export async function writeStreams(work: ExportOfStreams, before: SavedExportState): Promise<ExportedStreams> {
   const isSinger = work.format === 'singer'
@@ -43,6 +47,7 @@ export async function writeStreams(work: ExportOfStreams, before: SavedExportSta
   const written: ExportedStream[] = []
   const now = await readDatabaseNow(work.pool)
   let since: string | undefined
+  let savedMs = performance.now()
   for (const stream of work.streams) {
     if (work.signal.aborted) break
     const known = (isResumable ? before : state).bookmarks[stream.name] ?? {}
@@ -53,7 +58,10 @@ export async function writeStreams(work: ExportOfStreams, before: SavedExportSta
       await work.output.write(encoder.state(state))
       const isLost = bookmark.after !== undefined && !isResumable
       if (isSinger || isLost || work.stateFile === undefined) return
+      const isLast = bookmark.after === undefined || work.signal.aborted
+      if (!isLast && performance.now() - savedMs < SAVE_EVERY_MS) return
       await saveExportState(work.stateFile, { ...state, ...(await work.output.flush()) })
+      savedMs = performance.now()
     }
     written.push({ stream: stream.name, rows: await writeStream({ ...work, stream, begin, save }) })
   }
