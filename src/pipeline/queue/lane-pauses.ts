@@ -11,14 +11,21 @@ const unreachableLimit = { max: 1_000_000_000, duration: SECOND }
 /** For how many more milliseconds the queue is paused; 0 or less when it is not. */
 export const pauseLeftMs = (queue: LaneQueue): Promise<number> => queue.getRateLimitTtl(unreachableLimit.max)
 
+/** By how much two processes whose jobs ask at the same moment may shorten a pause. */
+const CUT_MAX_MS = SECOND
+
 /** Pauses a lane, in all its parts, for every worker. A pause never ends a longer one: one short outage must not cut upstream's Retry-After. */
 export async function pauseLane(queues: readonly LaneQueue[], pauseMs: number): Promise<void> {
   await Promise.all(queues.map((queue) => pauseQueue(queue, pauseMs)))
 }
 
 async function pauseQueue(queue: LaneQueue, pauseMs: number): Promise<void> {
+  const untilMs = performance.now() + pauseMs
   if (pauseMs > (await pauseLeftMs(queue))) await queue.rateLimit(Math.max(1, Math.ceil(pauseMs)))
   await setLimit(queue)
+  // A shorter pause that looked before this one was set may have been set after it.
+  const leftMs = untilMs - performance.now()
+  if ((await pauseLeftMs(queue)) < leftMs - CUT_MAX_MS) await queue.rateLimit(Math.ceil(leftMs))
 }
 
 /** Removes the limit from the queue when no pause needs it. Returns whether it is removed. */

@@ -102,9 +102,10 @@ test('jobs that ask for a pause while a longer one is under way report no second
   for (const profileId of asks.keys()) await add(profileId)
   // A job that has not begun when the lane pauses would wait.
   await expect.poll(() => begun, soon).toBe(asks.size)
-  for (const [count, ask] of [...asks.values()].entries()) {
+  // The short pause may end before the long one is in the queue: a job that was paused then asks again.
+  for (const [profileId, ask] of asks) {
     ask.resolve()
-    await expect.poll(() => attempts.length, soon).toBe(count + 1)
+    await expect.poll(() => outcomesOf(attempts, profileId).length, soon).toBeGreaterThan(0)
   }
 
   expect(pauses).toMatchObject([{ lane: 'manual', outcome: 'again', pauseMs: 600_000 }])

@@ -11,13 +11,15 @@ const test = base.extend<{ queue: LaneQueue }>({
   },
 })
 
-/** The queue, with something of another worker done right after each of these calls. */
+/** The queue, with something of another worker done right after the first of these calls. */
 function withOther(queue: LaneQueue, call: keyof LaneQueue, other: () => Promise<unknown>): LaneQueue {
   const original = queue[call]
+  let calls = 0
   return Object.assign(Object.create(queue), {
     [call]: async (...values: unknown[]) => {
       const answer = await Reflect.apply(original as () => Promise<unknown>, queue, values)
-      await other()
+      calls += 1
+      if (calls === 1) await other()
       return answer
     },
   })
@@ -63,4 +65,12 @@ test('of two pauses the longer one counts, in whichever order they come', async 
     expect(await pauseLeftMs(queue)).toBeGreaterThan(500_000)
     await queue.removeRateLimitKey()
   }
+})
+
+test('a longer pause holds though a shorter one that began at the same moment is set right after it', async ({
+  queue,
+}) => {
+  await pauseLane([withOther(queue, 'rateLimit', () => queue.rateLimit(2000))], 600_000)
+
+  expect(await pauseLeftMs(queue)).toBeGreaterThan(500_000)
 })
