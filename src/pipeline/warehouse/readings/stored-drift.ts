@@ -98,6 +98,7 @@ export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
       for (const [key] of noted) seen.delete(key)
       await types.write(pool)
       await shareCounts(pool, examiners)
+      await forgetOverStops(pool)
       settled = new Map((await listSettled(pool)).map((name) => [keyOf(name), name]))
       return reportFresh(pool) // last: a later failure would lose the report
     },
@@ -108,6 +109,14 @@ const keyOf = ({ stream, what, path, detail }: DriftName) => `${stream} ${what} 
 
 /** The unit of an accepted misfit as a day's suspicion names it. */
 const unitOf = ({ path, detail }: Pick<Misfit, 'path' | 'detail'>) => `${path} ${detail}`
+
+/** The acceptance of a stopped field ends when the field comes again: its next stop is reported. The audit keeps the acceptance. */
+async function forgetOverStops(pool: Pool): Promise<void> {
+  await pool.query(
+    `delete from vitalsync.drift d using vitalsync.drift_fields f
+     where d.what = 'stopped' and f.stream = d.stream and f.path = d.path and f.last_seen_at > d.accepted_at`,
+  )
+}
 
 /** A unit that was not accepted is never counted enough: its days would settle. */
 async function listSettled(pool: Pool): Promise<DriftName[]> {
