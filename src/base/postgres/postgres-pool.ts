@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { isAnswering } from '../connections/connection-problem.ts'
 import { connectTimeoutMsFor } from '../connections/own-server.ts'
-import { SECOND } from '../time/units.ts'
+import { MINUTE, SECOND } from '../time/units.ts'
 import { destroyConnection, endWhenFrozen, endWhenSilent, onServerError } from './silent-server.ts'
 
 type PostgresPoolOptions = {
@@ -15,7 +15,7 @@ type PostgresPoolOptions = {
   readonly settings?: Readonly<Record<string, string>>
   /** Sends a statement before the former is answered. Cursors cannot be used then. */
   readonly pipeline?: boolean
-  /** For a pool whose statements may take minutes: called once when the server is frozen, whose connection ends after a minute. */
+  /** For a pool whose statements may take minutes: called once when the server is frozen, whose connection ends after a minute, and once for a slow statement. */
   readonly sayFrozen?: ((text: string) => void) | undefined
 }
 
@@ -43,8 +43,16 @@ const serverSettings = {
 /** Read-only after a failover, or shutting down: each connection to this server is useless, not only the one that says so. */
 const isUselessServer = (state: string) => state === '25006' || state.startsWith('57P0')
 
-/** The outputs that have said that the server is frozen: a command may have several pools. */
-const hearers = new WeakSet<object>()
+/** The texts that each output was given: a command may have several pools. */
+const saidTexts = new WeakMap<object, Set<string>>()
+
+function sayOnce(say: (text: string) => void, text: string): void {
+  const said = saidTexts.get(say) ?? new Set()
+  saidTexts.set(say, said)
+  if (said.has(text)) return
+  said.add(text)
+  say(text)
+}
 
 /**
  * A pool of connections that notice a silent network. When one connection turns out to be dead, or its server to be a
@@ -72,14 +80,14 @@ export function openPostgresPool(options: PostgresPoolOptions): pg.Pool {
   const dropIdle = () => {
     for (const client of idle) destroyConnection(client)
   }
+  const say = (text: string) => options.sayFrozen && sayOnce(options.sayFrozen, text)
   const frozenWatch = {
     isAnswering: () => isAnswering({ kind: 'Postgres', url: options.databaseUrl, variable: 'DATABASE_URL' }),
-    onFrozen() {
-      const { sayFrozen } = options
-      if (!sayFrozen || hearers.has(sayFrozen)) return
-      hearers.add(sayFrozen)
-      sayFrozen('Postgres does not answer: waiting for it, for up to a minute')
-    },
+    onFrozen: () => say('Postgres does not answer: waiting for it, for up to a minute'),
+    onSlow: () =>
+      say(
+        `Postgres has a statement under way for a minute: waiting for it, for up to ${Math.ceil(options.statementTimeoutMs / MINUTE)} minutes`,
+      ),
   }
   pool.on('connect', (client) => {
     // The pool listens to its idle connections, and a statement reports its own error. Nobody listens to a connection that the pool

@@ -42,6 +42,8 @@ export type FrozenWatch = {
   readonly isAnswering: () => Promise<boolean>
   /** Called after each probe without an answer. */
   readonly onFrozen: () => void
+  /** Called after each answered probe, once a statement has been silent for a minute: it works, or its process alone is frozen. */
+  readonly onSlow: () => void
 }
 
 /**
@@ -50,7 +52,7 @@ export type FrozenWatch = {
  */
 export function endWhenFrozen(
   client: pg.ClientBase,
-  { isAnswering, onFrozen, silenceMaxMs }: FrozenWatch & { readonly silenceMaxMs: number },
+  { isAnswering, onFrozen, onSlow, silenceMaxMs }: FrozenWatch & { readonly silenceMaxMs: number },
   onSilent: () => void,
 ): void {
   const { stream } = (client as unknown as ClientState).connection
@@ -66,6 +68,7 @@ export function endWhenFrozen(
     if (isFrozen) onFrozen()
     else answeredMs = now().ms
     const silentMs = now().ms - silent.ms
+    if (!isFrozen && silentMs >= FROZEN_MAX_MS) onSlow()
     const frozenMs = Math.min(silentMs, now().ms - answeredMs)
     if (silentMs < silenceMaxMs && frozenMs < FROZEN_MAX_MS) stream.setTimeout(PROBE_EVERY_MS)
     else endSilent(client, silentMs, onSilent)

@@ -40,6 +40,20 @@ test.concurrent.for([
   },
 )
 
+test.concurrent('a command says after a minute that one statement is under way, though the server answers others', {
+  timeout: 180_000,
+}, async ({ proxy, expect, onTestFinished }) => {
+  const program = { cwd: '/tmp', env: settingsFor(proxy.url) }
+  await runProgram(['migrate'], program)
+  const frozen = proxy.freezeAfter('from vitalsync.profiles')
+  const gaps = startProgram(['gaps'], program)
+  onTestFinished(() => gaps.kill('SIGKILL'))
+  await frozen
+
+  await gaps.said(/^Postgres has a statement under way for a minute: waiting for it, for up to 10 minutes$/m)
+  expect(gaps.stderr()).not.toContain('does not answer')
+})
+
 /** Stops a command while it loads its settings. */
 const stopsEarly = `--import data:text/javascript,${encodeURIComponent(
   "process.on('newListener', (name) => name === 'SIGHUP' && queueMicrotask(() => process.emit('SIGTERM')))",
