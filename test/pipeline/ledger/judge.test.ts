@@ -66,6 +66,14 @@ test('a reading that was planned before a push stores, but covers nothing', () =
 })
 
 const touched = { startMs: nowMs - 400, endMs: nowMs - 300, touchedAtMs: nowMs - 300, readAtMs: null, readings: 0 }
+test('the slower clock decides whether a push is old enough to settle', () => {
+  const agreed = { ...touched, readAtMs: nowMs - 200, readings: 1 }
+  const left = (serverAtMs: number) => judged({ serverAtMs }, { awaiting: [agreed] }).awaiting
+
+  expect(left(nowMs - 150)).toEqual([])
+  expect(left(nowMs - 151)).toEqual([{ ...agreed, readAtMs: nowMs - 50, readings: 2 }])
+})
+
 const aroundTouched = [
   { startMs: nowMs - 500, endMs: nowMs - 400 },
   { startMs: nowMs - 300, endMs: nowMs - 200 },

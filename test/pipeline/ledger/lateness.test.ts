@@ -102,3 +102,11 @@ test('counts hold the watched records of every bin, and the changed records of t
   expect(counts.came[to]).toBe(1)
   expect(counts.changed[latenessBin(30 * DAY + 27 * HOUR)]).toBe(1)
 })
+
+test('a record that first came when its day was covered is as silent as one that changed then', () => {
+  const covered = [{ startMs: dayEnd - 40 * DAY, endMs: dayEnd - 20 * DAY }]
+  const old = dayEnd - 30 * DAY
+
+  const ends = { seen: [dayEnd, old], came: [dayEnd, old], changed: [] }
+  expect(countLateness(noLatenessCounts(), ends, { ...night, covered })).toEqual([old])
+})

@@ -69,3 +69,15 @@ test('the newest window does not begin before the end of another window that is 
     { startMs: 0, endMs: 2 * DAY + 18 * HOUR },
   ])
 })
+
+test('the newest window does not begin before the end of a window that is asked for as before', () => {
+  const [from, before] = [96 * DAY, { startMs: 96 * DAY, endMs: 97 * DAY + 10 * HOUR }]
+  const covered = [
+    { startMs: 0, endMs: from + 8 * HOUR },
+    { startMs: from + 20 * HOUR, endMs: before.endMs },
+  ]
+
+  const due = plan({ wanted: { startMs: 0, endMs: before.endMs + 2 * HOUR }, covered, tagged: nightly(before) })
+
+  expect(due).toEqual([{ startMs: before.endMs, endMs: 102 * DAY }, before])
+})

@@ -36,6 +36,7 @@ function open(given: Partial<World> = {}) {
     requests: [] as HttpRequest[],
     acquired: [] as Array<AbortSignal | undefined>,
     released: [] as RequestOutcome[],
+    lanes: [] as string[],
     pauses: [] as Array<{ ms: number; signal: AbortSignal | undefined }>,
     ended: [] as Array<{ result: number | string; attempt: number; latencyMs: number }>,
   }
@@ -51,11 +52,15 @@ function open(given: Partial<World> = {}) {
       close: async () => undefined,
     },
     rateLimiter: {
-      acquire(_, signal) {
+      acquire(lane, signal) {
         seen.acquired.push(signal)
+        seen.lanes.push(`${lane} taken`)
         return permit?.()
       },
-      release: (_, outcome) => void seen.released.push(outcome),
+      release(lane, outcome) {
+        seen.released.push(outcome)
+        seen.lanes.push(`${lane} given back`)
+      },
       state: () => {
         throw new Error('a sender asks for no state')
       },
@@ -288,4 +293,12 @@ test('an error of our own in a parser is no answer of upstream’s', async () =>
 
   expect(await failure('scoresOf', { parse })).toBe(ours)
   expect(seen.requests).toHaveLength(1)
+})
+
+test('each permit is given back in the lane in which it was taken, also after a failure', async () => {
+  const { seen, call } = open({ answers: [answer(503), answer(200)] })
+
+  await call('scoresOf', { lane: 'backfill' })
+
+  expect(seen.lanes).toEqual(['backfill taken', 'backfill given back', 'backfill taken', 'backfill given back'])
 })
