@@ -1,5 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
 import { files, lines, offence } from './sources.ts'
 
 const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -25,6 +29,25 @@ test('an installation of the program alone has no compiler, linter or test runne
   expect(tools.length).toBeGreaterThan(20)
   expect(installed.map(([path]) => path)).toEqual([])
 })
+
+test.each(['no link', 'a link that leads nowhere'])(
+  'after an npm that leaves %s of node, scripts run under the packaged Node',
+  (left) => {
+    const folder = mkdtempSync(join(tmpdir(), 'vitalsync-link-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const program = join(folder, `node_modules/node-${process.platform}-${process.arch}/bin/node`)
+    for (const path of [join(program, '..'), join(folder, 'node_modules/.bin'), join(folder, 'config')])
+      mkdirSync(path, { recursive: true })
+    symlinkSync(process.execPath, program)
+    if (left !== 'no link') symlinkSync('../gone/bin/node', join(folder, 'node_modules/.bin/node'))
+    const [, script = ''] = /^node (\S+)$/.exec(manifest.scripts.prepare) ?? []
+    cpSync(fileURLToPath(new URL(`../../${script}`, import.meta.url)), join(folder, script))
+
+    for (const _ of ['npm ci', 'npm pack']) execFileSync(process.execPath, [join(folder, script)])
+
+    expect(readFileSync(join(folder, 'node_modules/.bin/node')).equals(readFileSync(process.execPath))).toBe(true)
+  },
+)
 
 test('beside its code the program reads only files that the build copies', () => {
   const read = lines(/^(src|jobs)\/.*\.ts$/).flatMap(({ file, text }) =>
