@@ -33,6 +33,8 @@ test('the printed commands work when pasted, commands for the service join the r
   const scores = JSON.parse(pasted.stdout)
   const file = join(folder, 'sandbox-credentials.json')
   const vitalsync = (...words: string[]) => runProgram(words, { cwd: home, env: { VITALSYNC_DATA: folder } })
+  const [, statement = ''] = program.stdout().match(/^Look at it: +npx vitalsync sql "(.*)"$/m) ?? []
+  const looked = await vitalsync('sql', statement)
   const [, person = ''] = program.stdout().match(/^Sample person: +(\S+)$/m) ?? []
   await writeFile(join(home, 'figures.csv'), `externalId,date,name,value\n${person},2026-01-02,recovery,1\n`)
   const evaluated = await vitalsync('evaluate', 'figures.csv')
@@ -46,6 +48,7 @@ test('the printed commands work when pasted, commands for the service join the r
   const revoked = await vitalsync('service', 'tokens', 'revoke', '--account', 'acme')
 
   expect(scores[0]).toMatchObject({ type: expect.any(String), scoreDateTime: expect.any(String) })
+  expect(looked.stdout).toMatch(/^5 rows$/m)
   // Each user of the machine can read a command line.
   expect(pasted.stderr).toContain('curl')
   expect(pasted.stderr).not.toMatch(/account [\w.-]{20,}/)

@@ -168,16 +168,19 @@ async function printAddresses(
   { pool }: Pipeline,
   { terminal, config }: CommandContext,
 ): Promise<void> {
-  if (local) terminal.print(`\nLook at it:       ${local.psqlLine}`)
+  if (local) terminal.print(`\n${lookLine}\nWith psql:        ${local.psqlLine}`)
   if (!sandbox) return
   const invitation = { pool, sandbox, folder: config.dataFolder, showsSecret: terminal.printsToTerminal }
   terminal.print((await inviteToSandbox(invitation)).join('\n'))
 }
 
+/** Needs no program besides ours. */
+const lookLine = 'Look at it:       npx vitalsync sql "select * from warehouse.scores limit 5"'
+
 /** After the only sync no address answers any more. A shell finds neither the program of a checkout nor that of a project; npx finds both. */
 function printHowToGoOn({ terminal, config }: CommandContext, isLocal: boolean): void {
   if (isLocal) terminal.print(`\nEverything stops now; the data stays in ${config.dataFolder}.`)
-  terminal.print('Look at it:       npx vitalsync sql "select * from warehouse.scores limit 5"')
+  terminal.print(lookLine)
   terminal.print('Start it again:   npx vitalsync up')
 }
 
