@@ -115,6 +115,9 @@ test('the manifests run our commands, with probes on the port of the metrics, an
     expect(commands, name).toContain(one?.args[0])
     expect(one?.envFrom).toContainEqual({ secretRef: { name: 'vitalsync' } })
   }
+  // The pods of a Job cannot be changed: a new image is taken once the Job of the former one has gone.
+  const [migrate] = ofKind('Job', z.looseObject({ spec: z.looseObject({ ttlSecondsAfterFinished: z.int() }) }))
+  expect(migrate?.spec.ttlSecondsAfterFinished).toBeLessThanOrEqual(300)
   for (const { name, spec } of deployments) {
     const [one] = spec.template.spec.containers
     expect(one?.ports).toEqual([{ name: 'metrics', containerPort: metricsPort }])

@@ -97,7 +97,7 @@ kubectl get pods
 
 kubectl diff --kustomize "$manifests" || fail 'the server keeps something else than the manifests say'
 
-# A new version, as config/kubernetes/migrate.yaml says, while the queue is deep: the workers stay as many as the autoscaler made them.
+# A new version, sooner than the Job deletes itself, while the queue is deep: the workers stay as many as the autoscaler made them.
 kubectl scale deployment/vitalsync-worker --replicas 5
 cp -r "$manifests" "$work/next"
 sed -i 's/newTag: .*}/newTag: next }/' "$work/next/kustomization.yaml"
