@@ -42,6 +42,7 @@ const ofProxies =
 export function addPageGuard(app: FastifyInstance, { loopbackOnly, passwordSetting }: PageGuard): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(pageHeaders)
+    if (removesWorker(request, reply)) return reply.code(404).send({ error: 'this page has no service worker' })
     // A whole address, as clients send it to a proxy: it has routes, and no session.
     if (!request.url.startsWith('/')) return reply.code(400).send({ error: 'the target of a request is a path' })
     if (isQuestion(request)) reply.header('cache-control', 'no-store')
@@ -58,9 +59,21 @@ export function addPageGuard(app: FastifyInstance, { loopbackOnly, passwordSetti
   })
 }
 
+/**
+ * Browsers ask for the script of a service worker again when one of its pages is opened. None is ours: a server of another user, at our port
+ * while we were not running, left one, which would answer in our place for ever. Removes it, with what the browser keeps for the origin.
+ */
+export function removesWorker({ headers }: FastifyRequest, reply: FastifyReply): boolean {
+  if (headers['service-worker'] === undefined) return false
+  reply.header('clear-site-data', '"storage"')
+  return true
+}
+
 /** The router's own refusals, which no hook sees: an address that is no text. */
-export const frameworkErrors = (_error: unknown, _request: unknown, reply: FastifyReply): FastifyReply =>
-  reply.code(400).headers(pageHeaders).send({ error: 'the address of the request is not valid' })
+export function frameworkErrors(_error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  removesWorker(request, reply)
+  return reply.code(400).headers(pageHeaders).send({ error: 'the address of the request is not valid' })
+}
 
 const malformedTexts: Readonly<Record<number, string>> = {
   408: 'the request took too long',

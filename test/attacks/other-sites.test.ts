@@ -44,6 +44,16 @@ test('no page of another site reaches a sandbox, but by a link that the visitor 
   }
 })
 
+test('a service worker, which only another server at this port can have left, is removed on each path', async ({
+  world,
+}) => {
+  const headers = { 'service-worker': 'script', 'sec-fetch-site': 'same-origin' }
+  for (const path of [...paths, '/worker', '/console/worker', '/console/files/x', '/%ff']) {
+    const answer = await send(world.sandbox.url + path, { headers })
+    expect([path, answer.headers['clear-site-data']]).toEqual([path, '"storage"'])
+  }
+})
+
 test('beyond loopback a sandbox answers to addresses, and to the names that are given', async ({ serviceUrl }) => {
   const names = ['service', 'sandbox.example.org']
   const world = await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 1, host: '0.0.0.0', names })

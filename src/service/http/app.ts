@@ -7,6 +7,7 @@ import type { Log } from '../../base/log.ts'
 import { isOutage } from '../../base/postgres/postgres-errors.ts'
 import { SECOND } from '../../base/time/units.ts'
 import { answerMalformed, slowSenderOptions } from '../../web/listen.ts'
+import { removesWorker } from '../../web/page-guard.ts'
 import { jsonContentType } from '../../web/route.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 import { badRequest, RequestError, unavailable } from './request-error.ts'
@@ -45,6 +46,7 @@ export function createServiceApp(context: ServiceContext, options: AppOptions): 
     // The router's own refusals, which no hook sees.
     frameworkErrors(error, request, reply) {
       reply.headers(answerHeaders(request.id, context.clock()))
+      removesWorker(request, reply)
       sendRequestError(reply, requestErrorOf(error, context.log, request.id))
     },
   })
@@ -94,6 +96,7 @@ function addAnswerHooks(
 ): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(answerHeaders(request.id, context.clock()))
+    removesWorker(request, reply)
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
       throw badRequest('header', [{ origin: 'Host', errors: ['is missing, and HTTP/1.1 requires it'] }])
     const coding = request.headers['content-encoding']

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { test as base } from 'vitest'
 import { readConfig } from '../../../config/env.ts'
-import { createLog } from '../../../src/base/log.ts'
+import { createLog, type Log } from '../../../src/base/log.ts'
 import { startDashboard } from '../../../src/dashboard/start-dashboard.ts'
 import { migrateWarehouse } from '../../../src/operations/migrate-warehouse.ts'
 import { type Sandbox, startSandbox } from '../../../src/service/start-sandbox.ts'
@@ -16,7 +16,7 @@ export type DashboardWorld = TestPipeline & {
   /** Another dashboard on the same pipeline, with other settings. */
   serve(
     settings: Readonly<Record<string, string>>,
-    options?: { host?: string; requestTimeoutMs?: number },
+    options?: { host?: string; port?: number; requestTimeoutMs?: number; log?: Log },
   ): Promise<{ url: string }>
 }
 

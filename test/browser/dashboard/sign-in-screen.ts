@@ -152,6 +152,33 @@ test('a visitor of two dashboards on one host stays signed in to both', async ({
   expect(cookies.map(({ sameSite, httpOnly }) => [sameSite, httpOnly])).toEqual(names.map(() => ['Strict', true]))
 })
 
+test('a service worker that another server left at our port is removed, and the page comes', async ({
+  present,
+  world,
+}) => {
+  const worker = `onfetch = (event) => event.respondWith(new Response('not ours'))`
+  const stranger = createServer(({ url }, response) => {
+    const isScript = url === '/worker'
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
+    response.end(isScript ? worker : '<body>of a stranger')
+  })
+  await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve))
+  const { port } = stranger.address() as AddressInfo // of TCP
+  const page = await present.newPage()
+  await page.goto(`http://127.0.0.1:${port}/`)
+  await page.evaluate('navigator.serviceWorker.register("/worker").then(() => navigator.serviceWorker.ready)')
+  stranger.closeAllConnections()
+  await new Promise((resolve) => stranger.close(resolve))
+
+  const { url } = await world.serve({}, { port })
+  await page.goto(url)
+  await page.getByText('not ours').waitFor()
+  // The browser asks for the script a second after the last load.
+  const title = () => page.goto(url).then(() => page.title())
+  await expect.poll(title, { ...soon, interval: 3000 }).toMatch(/vitalsync$/)
+  await page.close()
+})
+
 test('guesses are limited in the page as well, and the page says so', async ({ visit, world }) => {
   const { url } = await serveWithPasswords(world)
   const page = await visit('/', { baseURL: url })
