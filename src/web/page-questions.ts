@@ -129,6 +129,7 @@ export function sendPageError(
   const statusCode = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500
   if ((statusCode < 500 || statusCode === 503) && error instanceof Error)
     return reply.code(statusCode).send({ error: error.message })
+  if (reply.raw.destroyed) return reply.code(499).send() // the visitor has left: nobody reads it, and nothing is wrong
   const name = error instanceof Error ? error.name : 'unknown'
   log.error({ err: name, path: request.routeOptions.url }, `the ${page} could not answer`)
   return reply.code(500).send({ error: 'This could not be answered.', hint: `The log of the ${page} tells more.` })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { expect } from 'vitest'
+import { createLog } from '../../../src/base/log.ts'
 import { openPageBundle } from '../../../src/web/page-bundle.ts'
 import { forwardedHeaders, openSession, readSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
@@ -201,7 +202,14 @@ test('a page of another site that floods a dashboard keeps nobody from signing i
   expect((await readSession(url)).status).toBe(200)
 })
 
-test('a visitor who goes away gives back the place of the question', async ({ world: { url, rows } }) => {
+test('a visitor who goes away gives back the place of the question, and is no fault in the log', async ({
+  world: { serve, rows },
+}) => {
+  const lines: string[] = []
+  const { url } = await serve(
+    {},
+    { log: createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } }) },
+  )
   const visit = await openSession(url)
   const { headers } = await send(`${url}/api/session`, { ...visit, body: JSON.stringify({ values: true }) })
   const session = { ...visit, cookie: `${visit.cookie}; ${headers['set-cookie']?.[0]?.split(';')[0]}` }
@@ -218,6 +226,7 @@ test('a visitor who goes away gives back the place of the question', async ({ wo
   const startedAtMs = performance.now()
   expect((await ask('select 1')).body).toContain('[[1]]')
   expect(performance.now() - startedAtMs).toBeLessThan(5000)
+  expect(lines).toEqual([])
 })
 
 test('a request that trickles in is ended, whether it stops in its head or in its body', async ({ world }) => {
