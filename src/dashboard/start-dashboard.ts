@@ -68,6 +68,8 @@ export async function startDashboard(options: DashboardOptions) {
       ...config.dashboard,
       trustedProxies: config.trustedProxies,
     })
+    if (access.trustsThisMachine)
+      log.warn('DASHBOARD_TRUSTED_HEADER is believed from loopback: each program of this machine can be anybody')
     const bundle = await openPageBundle(new URL('./browser/', import.meta.url))
     const reading = openWarehousePool({
       databaseUrl: addresses.databaseUrl,

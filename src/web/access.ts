@@ -41,6 +41,8 @@ export async function openAccess(host: string, settings: AccessSettings) {
     /** Nobody signs in: only this machine is answered. */
     isOpen,
     passwords,
+    /** Each program of this machine may say who it is. */
+    trustsThisMachine: trustedHeader !== undefined && holdsThisMachine(blockListOf(trustedProxies)),
     /** The actor of a request that carries no session; undefined: sign in first. */
     actorOf: (request: FastifyRequest): Actor | undefined =>
       isOpen ? { name: 'local', role: 'act' } : named?.(request),
@@ -65,6 +67,8 @@ const namedNetworks: Readonly<Record<string, readonly string[]>> = {
   linklocal: ['169.254.0.0/16', 'fe80::/10'],
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 }
+
+const holdsThisMachine = (list: BlockList) => list.check('127.0.0.1') || list.check('::1', 'ipv6')
 
 function blockListOf(proxies: readonly string[]): BlockList {
   const list = new BlockList()

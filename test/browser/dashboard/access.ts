@@ -279,10 +279,16 @@ test('a visitor who only looks may not act; guesses are limited, and recorded', 
   ])
 })
 
-test('a proxy’s header is believed from that proxy only', async ({ world }) => {
+test('a proxy’s header is believed from that proxy only; of a proxy on this machine the start warns', async ({
+  world,
+}) => {
   const settings = { DASHBOARD_TRUSTED_HEADER: 'x-user', DASHBOARD_ACTORS: 'ada' }
-  const behind = await world.serve({ ...settings, TRUSTED_PROXIES: 'loopback' })
-  const beside = await world.serve({ ...settings, TRUSTED_PROXIES: '10.9.8.7' })
+  const lines: string[] = []
+  const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } })
+  const beside = await world.serve({ ...settings, TRUSTED_PROXIES: '10.9.8.7' }, { log })
+  expect(lines).toEqual([])
+  const behind = await world.serve({ ...settings, TRUSTED_PROXIES: 'loopback' }, { log })
+  expect(lines).toEqual([expect.stringContaining('each program of this machine')])
   const actorOf = async (url: string, name: string) =>
     JSON.parse((await readSession(url, { 'x-user': name })).body).actor
 
