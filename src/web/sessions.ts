@@ -4,7 +4,8 @@ import session, { type SessionStore } from '@fastify/session'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { HOUR, MINUTE } from '../base/time/units.ts'
+import { createSemaphore } from '../base/semaphore.ts'
+import { HOUR, MINUTE, SECOND } from '../base/time/units.ts'
 import type { Actor } from './access.ts'
 import type { Passwords } from './passwords.ts'
 
@@ -195,20 +196,28 @@ type SignInOptions = {
   /** The path of the page, without a slash at the end. */
   readonly path: string
   readonly passwords: Passwords | undefined
+  /** How long a sign-in waits for those before it. */
+  readonly turnMaxMs?: number
   record(entry: SignInEntry): Promise<void>
 }
 
 const SIGN_INS_PER_MINUTE = 10
+const TURN_MAX_MS = 5 * SECOND
 
 const signInSchema = z.strictObject({ name: z.string().max(200), password: z.string().max(1000) })
 
 /** Signing in and out, for an app with sessions and with @fastify/rate-limit. */
-export function addSignIn(app: FastifyInstance, { path, passwords, record }: SignInOptions): void {
+export function addSignIn(app: FastifyInstance, options: SignInOptions): void {
+  const { path, passwords, turnMaxMs = TURN_MAX_MS, record } = options
   const limited = { rateLimit: { max: SIGN_INS_PER_MINUTE, timeWindow: MINUTE } }
+  // A password takes a processor for a while, and 32 MB: guesses from many addresses at once would leave none to others.
+  const turns = createSemaphore<string, { group: string; signal: AbortSignal }>({ permits: 1 })
   app.post(`${path}/api/sign-in`, { config: limited }, async (request, reply) => {
     if (!isOfVisitor(request)) requireCsrfToken(request)
     const { name, password } = signInSchema.parse(request.body)
-    const role = await passwords?.roleOf(name, password)
+    const release = await turns.acquire({ group: request.ip, signal: AbortSignal.timeout(turnMaxMs) })
+    if (!release) return refusePage(503, 'Too many sign in at once. Try again in a moment.')
+    const role = await passwords?.roleOf(name, password).finally(release)
     const sent = { address: request.ip, requestId: request.id }
     if (role === undefined) {
       await record({ who: name.slice(0, 64), role: '', action: 'sign-in refused', ...sent })

@@ -16,6 +16,9 @@ type Page = {
   load(from: Partial<Visitor> & { remoteAddress?: string }): Promise<Visitor & { status: number; who: string | null }>
   signIn(name: string, visitor: Visitor, remoteAddress: string): Promise<Visitor & { status: number }>
   signOut(visitor: Visitor): Promise<number>
+  /** The look at each password lasts until `goOn`. */
+  hold(): void
+  goOn(): void
 }
 
 const actorOf = ({ session }: FastifyRequest) => session.actor
@@ -39,7 +42,17 @@ const test = base.extend<{ folder: string; page: Page }>({
       who: isOfItsPage(request) ? (actorOf(request)?.name ?? null) : null,
       csrf: csrfTokenOf(request),
     }))
-    addSignIn(app, { path: '', passwords, record: async (entry) => void recorded.push(entry) })
+    let looking = Promise.withResolvers<void>()
+    looking.resolve()
+    const hold = () => {
+      looking = Promise.withResolvers()
+    }
+    addSignIn(app, {
+      path: '',
+      passwords: { roleOf: (...given) => looking.promise.then(() => passwords.roleOf(...given)) },
+      turnMaxMs: 100,
+      record: async (entry) => void recorded.push(entry),
+    })
     const load: Page['load'] = async ({ cookie = '', token = '', remoteAddress = '10.0.0.1' }) => {
       const answer = await app.inject({
         url: '/api/session',
@@ -59,7 +72,7 @@ const test = base.extend<{ folder: string; page: Page }>({
       const headers = { cookie, 'x-csrf-token': token }
       return (await app.inject({ method: 'POST', url: '/api/sign-out', headers, payload: {} })).statusCode
     }
-    await use({ app, recorded, load, signIn, signOut })
+    await use({ app, recorded, load, signIn, signOut, hold, goOn: () => looking.resolve() })
     await app.close()
   },
 })
@@ -189,4 +202,14 @@ test('each cookie is for requests of the page itself, on plain http too', async 
 
   expect(entered.statusCode).toBe(200)
   for (const answer of [loaded, entered]) expect(String(answer.headers['set-cookie'])).toMatch(/; SameSite=Strict/)
+})
+
+test('guesses from many addresses are looked at one at a time, and who waits too long is refused', async ({ page }) => {
+  const [first, second] = [await page.load({}), await page.load({})]
+  page.hold()
+  const looked = page.signIn('ada', first, '10.0.0.2')
+  expect((await page.signIn('eve', second, '10.0.0.3')).status).toBe(503)
+  page.goOn()
+  expect((await looked).status).toBe(200)
+  expect((await page.signIn('eve', second, '10.0.0.3')).status).toBe(200)
 })
