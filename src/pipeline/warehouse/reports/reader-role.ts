@@ -18,6 +18,7 @@ export const READER_ROLE = 'vitalsync_reader'
 export async function grantReaderRole(pool: Pool): Promise<boolean> {
   const questions = await readQuestionsRole(pool)
   if (questions.exists) await grantReader(pool, questions.role)
+  await closeAudit(pool)
   if (!(await roleExists(pool, READER_ROLE))) return false
   await grantReader(pool, READER_ROLE)
   return true
@@ -125,6 +126,18 @@ async function grantReader(pool: Pool, role: string): Promise<void> {
       if (!allowed) await tx.query(`grant connect on database ${escapeIdentifier(database)} to ${name}`)
   })
   await grantOnNodes(pool, role)
+}
+
+/** A migration that drops the audit and creates it gives it to readers, as each view of a later version. The owner alone reads it. */
+async function closeAudit(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ grantee: string }>(
+    `select distinct quote_ident(r.rolname) as grantee
+     from pg_default_acl d, aclexplode(d.defaclacl) a join pg_roles r on r.oid = a.grantee
+     where d.defaclnamespace = 'warehouse'::regnamespace and d.defaclobjtype = 'r' and a.grantee <> d.defaclrole
+       and has_table_privilege(a.grantee, 'warehouse.audit', 'select')`,
+  )
+  for (const { grantee } of rows)
+    await grantsInTurn(pool, (tx) => tx.query(`revoke select on warehouse.audit from ${grantee}`).then(() => undefined))
 }
 
 async function roleExists(pool: Pool, role: string): Promise<boolean> {

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
 import { DAY } from '../../../../src/base/time/units.ts'
-import { grantReaderRole, READER_ROLE } from '../../../../src/pipeline/warehouse/reports/reader-role.ts'
+import { createReader, grantReaderRole, READER_ROLE } from '../../../../src/pipeline/warehouse/reports/reader-role.ts'
 import { isDistributed } from '../../../support/distributed-warehouse.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
 import {
@@ -56,6 +57,26 @@ test('without anybody every view is empty', async ({ warehouse: { rows } }) => {
   const views = await rows(`select table_name as name from information_schema.views where table_schema = 'warehouse'`)
   expect(views.length).toBeGreaterThan(30)
   for (const { name } of views) expect(await rows(`select * from warehouse.${name}`), String(name)).toEqual([])
+})
+
+test('an audit that a migration drops and creates is closed to each reader of the views', async ({ warehouse }) => {
+  const { pool, rows } = warehouse
+  const role = `analyst_${randomUUID().slice(0, 8)}`
+  await createReader(pool, role)
+  const mayRead = async () => {
+    const reads = (view: string) => `has_table_privilege('${role}', 'warehouse.${view}', 'select')`
+    const [may] = await rows(`select ${reads('audit')} as audit, ${reads('days')} as days`)
+    return may
+  }
+  await rows('drop view warehouse.audit')
+  await rows('create view warehouse.audit as select at, who from vitalsync.audit')
+  expect(await mayRead()).toEqual({ audit: true, days: true })
+
+  await grantReaderRole(pool)
+
+  expect(await mayRead()).toEqual({ audit: false, days: true })
+  await rows(`drop owned by ${role}`)
+  await rows(`drop role ${role}`)
 })
 
 test('the reader sees the views and nothing else', async ({ warehouse, warehouseUrl, onTestFinished }) => {
