@@ -70,9 +70,9 @@ const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u
 export const printableLine = (text: string): string => text.replace(unprintable, '\ufffd')
 
 const ESCAPE = String.fromCharCode(27)
-const colourOrSpacing = new RegExp(`(${ESCAPE}\\[\\d{1,2}m|[\\n\\t])`)
+const colourOrSpacing = new RegExp(`(${ESCAPE}\\[3[1239]m|[\\n\\t])`)
 
-/** A whole output: newlines, tabs and our own colours stay. */
+/** A whole output: newlines, tabs and our own colours stay. Other codes of that form hide a text, or draw it black on black. */
 export const printableText = (text: string): string =>
   text
     .split(colourOrSpacing)

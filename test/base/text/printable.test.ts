@@ -13,6 +13,7 @@ test('a line holds no character that a terminal would obey', () => {
 test('an output keeps its lines, its tabs and our colours, and nothing else', () => {
   expect(printableText(`${esc}[32mgood${esc}[39m\n\tnext`)).toBe(`${esc}[32mgood${esc}[39m\n\tnext`)
   expect(printableText(`${esc}[2J${esc}[8;1mhidden\u009b[31m`)).toBe('�[2J�[8;1mhidden�[31m')
+  for (const code of ['8', '30', '7', '37', '39;8']) expect(printableText(`${esc}[${code}m`)).toBe(`�[${code}m`)
 })
 
 test('JSON is the same value, written in harmless characters', () => {
