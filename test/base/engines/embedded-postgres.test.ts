@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, statfs, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -75,6 +75,19 @@ test('a process that has the id of a former server, and a folder whose name begi
   expect(stranger.signalCode).toBeNull()
   stranger.stdin.end('line\n')
   expect(String(await once(stranger.stdout, 'data'))).toBe('read\n')
+})
+
+test('a link in the place of the file of a former server is not followed', { timeout }, async ({ onTestFinished }) => {
+  const folder = await openFolder('vitalsync-link-', onTestFinished)
+  const former = await startPostgres({ folder })
+  await former.close()
+  const linked = join(folder, 'of-the-user')
+  await writeFile(linked, '99999999\n')
+  await symlink(linked, join(former.dataFolder, 'postmaster.pid'))
+
+  await (await startPostgres({ folder })).close()
+
+  expect(await readFile(linked, 'utf8')).toBe('99999999\n')
 })
 
 test('a start that is refused, or given up, leaves no server behind', { timeout }, async ({ onTestFinished }) => {
