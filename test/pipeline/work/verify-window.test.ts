@@ -35,7 +35,7 @@ type Story = {
   /** Nothing can be stored any more. */
   storeFails?: boolean
   /** The tag that the ledger holds of the window, and upstream's answer to a read by it. */
-  tag?: { held: string; answer: Partial<UpstreamAnswer> }
+  tag?: { held: string; answer: Read }
 }
 
 type Told = VerifiedWindow & { asked: Array<string | undefined>; covered: string; findings: object[]; due: boolean }
@@ -58,13 +58,11 @@ const test = base.extend<{ verify: (story: Story) => Promise<Told> }>({
         upstream: {
           async read(_, { heldTag }) {
             asked.push(heldTag)
-            if (heldTag !== undefined) return readingOf({ tag: heldTag, unchanged: true, ...tag?.answer })
             const whole = asked.filter((tag) => tag === undefined).length
-            const next = reads[Math.min(whole, reads.length) - 1] ?? {}
-            return readingOf({
-              sentAtMs: Date.now(),
-              ...(typeof next === 'function' ? await next(warehouse, ada) : next),
-            })
+            const next = (heldTag === undefined ? reads[Math.min(whole, reads.length) - 1] : tag?.answer) ?? {}
+            const answer = typeof next === 'function' ? await next(warehouse, ada) : next
+            if (heldTag !== undefined) return readingOf({ tag: heldTag, unchanged: true, ...answer })
+            return readingOf({ sentAtMs: Date.now(), ...answer })
           },
         },
       })
@@ -104,14 +102,20 @@ test('a difference is believed when a second reading shows it too', async ({ ver
   expect(verified.asked).toHaveLength(2)
 })
 
-test('a record that is stored during the comparison is no difference', async ({ verify }) => {
-  const storeIt = async (warehouse: Warehouse, profileId: string) => {
-    await warehouse.writer.store(scoresReading({ profileId, window, records: [first, changed], sentAtMs: Date.now() }))
-    await warehouse.rows(`update vitalsync.ledger set covered = $2 where profile_id = $1`, [profileId, covered])
-    return differs
-  }
+const storeIt = async ({ writer, rows }: Warehouse, profileId: string) => {
+  await writer.store(scoresReading({ profileId, window, records: [first, changed], sentAtMs: Date.now() }))
+  await rows(`update vitalsync.ledger set covered = $2 where profile_id = $1`, [profileId, covered])
+  return differs
+}
 
+test('a record that is stored during the comparison is no difference', async ({ verify }) => {
   expect(await verify({ reads: [differs, storeIt] })).toMatchObject({ outcome: 'same', findings: [] })
+})
+
+test('a record that is stored while upstream is asked by its tag is no difference', async ({ verify }) => {
+  const verified = await verify({ reads: [differs], tag: { held: '"a"', answer: storeIt } })
+
+  expect(verified).toMatchObject({ outcome: 'same', requests: 3, findings: [] })
 })
 
 describe('a window that upstream is deriving', () => {

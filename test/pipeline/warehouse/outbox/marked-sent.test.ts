@@ -1,8 +1,10 @@
 import { expect } from 'vitest'
 import { HOUR } from '../../../../src/base/time/units.ts'
 import { itemsOf, type OutboxItem } from '../../../../src/pipeline/transfer/parcel.ts'
+import { soon } from '../../../support/fixtures.ts'
+import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { scores } from '../../../support/stream-by-name.ts'
-import { marchMs, test, type Warehouse } from '../../../support/test-warehouse.ts'
+import { connect, marchMs, test, type Warehouse } from '../../../support/test-warehouse.ts'
 
 const log = (profileId: string, day: number): OutboxItem => ({
   profileId,
@@ -134,6 +136,23 @@ test('items that come make their profile due at once, and never later than it wa
     { id: bob, later: false, same: true },
     { id: eve, later: true, same: false },
   ])
+})
+
+test('a profile is due when its items can be read, and not before', async ({ warehouse, warehouseUrl }) => {
+  const { outbox, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  await rows(`update vitalsync.profiles set due_at = now() + interval '1 hour'`)
+  const isDue = () => rows('select due_at <= now() as due from vitalsync.profiles')
+  const blocker = await connect(warehouseUrl)
+  await blocker.query('begin; lock vitalsync.parcels in exclusive mode')
+  const adding = outbox.add([log(ada, 2)])
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(1)
+  expect(await isDue()).toEqual([{ due: false }])
+
+  await blocker.end()
+  await adding
+
+  expect(await isDue()).toEqual([{ due: true }])
 })
 
 test('a refusal of an item whose parcel another worker has marked as sent meanwhile has no effect', async ({

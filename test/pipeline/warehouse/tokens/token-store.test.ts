@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { HOUR, MINUTE } from '../../../../src/base/time/units.ts'
 import type { Lease, LeaseResult, NewToken, TokenName, TokenStore } from '../../../../src/pipeline/fleet/tokens.ts'
 import { createInMemoryTokenStore } from '../../../../src/pipeline/upstream/tokens/in-memory-token-store.ts'
@@ -261,4 +261,19 @@ describe.for(suites)('the token store in %s', ([, each]) => {
     expect((await store.read(name)).token).toBeUndefined()
     expect((await store.read(own)).token?.secret).toBe('own')
   })
+})
+
+test('a breaker is open as long as the database says, whatever the clock of this process', async ({ warehouseUrl }) => {
+  const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 1, name: 'token-store' })
+  onTestFinished(() => pool.end())
+  const store = createPostgresTokenStore({ pool, keys: [randomBytes(32)] })
+  const account = { account: 'a' }
+  const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 1 }
+  await store.save(account, leaseOf(await store.lease(account, { generation: 0, ...long })), token('one'))
+  await store.tripBreaker(account, { generation: 1, breaker })
+
+  vi.useFakeTimers({ now: Date.now() + HOUR, toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+
+  expect(await store.lease(account, { generation: 1, ...long })).toMatchObject({ kind: 'broken' })
 })
