@@ -329,3 +329,28 @@ test('a job that is aborted because its process stops waits again at once, with 
 
   expect(await engine.queue('manual').getWaiting()).toMatchObject([{ attemptsMade: 0 }])
 })
+
+test('a job goes on waiting while the only success of the others cannot be recorded', async ({ start }) => {
+  const unrecorded = Promise.withResolvers<void>()
+  let waits = 0
+  const { add, attempts } = await start(
+    async ({ profileId }) => {
+      if (profileId === 'ada') return
+      waits += 1
+      if (waits === 2) await unrecorded.promise
+      if (waits <= 6) throw wait(1)
+    },
+    undefined,
+    async ({ profileId, outcome }) => {
+      if (profileId !== 'ada' || outcome !== 'done') return
+      unrecorded.resolve()
+      throw new Error('not now')
+    },
+  )
+  await add('bob')
+  await expect.poll(() => waits, soon).toBe(2)
+  await add('ada')
+
+  await expect.poll(() => outcomesOf(attempts, 'bob').at(-1), soon).not.toBe('again')
+  expect(outcomesOf(attempts, 'bob')).toEqual([...Array(6).fill('again'), 'done'])
+})

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { RetryLater } from '../../../src/base/errors.ts'
 import { SECOND } from '../../../src/base/time/units.ts'
 import type { BudgetStore } from '../../../src/pipeline/fleet/budget.ts'
+import { createInMemoryBudgetStore } from '../../../src/pipeline/upstream/lone-upstream.ts'
 import { answered, openLimiterFleet, overloadedFor } from '../../support/limiter-fleet.ts'
 
 const unbounded = Number.POSITIVE_INFINITY
@@ -43,6 +44,25 @@ describe('a pause that upstream asks for', () => {
     one.release('nightly', overloadedFor(4000))
     one.release('nightly', overloadedFor(1000))
     expect(one.state().pausedUntilMs).toBe(fleet.clock() + 4000)
+    await fleet.advance(400)
+
+    expect(one.state().pausedUntilMs).toBe(fleet.clock() + 3600)
+  })
+
+  test('is not shortened by a shorter one that comes before the store has it', async () => {
+    let isOpen = true
+    const fleet = openLimiterFleet({
+      limits,
+      changed: (store) => ({ compareAndSet: async (...change) => isOpen && store.compareAndSet(...change) }),
+    })
+    const one = fleet.open('one')
+    await Promise.all([one.acquire('nightly', undefined), one.acquire('nightly', undefined), fleet.advance(0)])
+
+    isOpen = false
+    one.release('nightly', overloadedFor(4000))
+    one.release('nightly', overloadedFor(1000))
+    await fleet.advance(0)
+    isOpen = true
     await fleet.advance(400)
 
     expect(one.state().pausedUntilMs).toBe(fleet.clock() + 3600)
@@ -107,6 +127,31 @@ describe('a pause that upstream asks for', () => {
 
     expect(order).toEqual(['early', 'late'])
   })
+})
+
+test('a store that is emptied learns again of a pause that lasts, and not of one that is over', async () => {
+  let emptied: BudgetStore | undefined
+  const fleet = openLimiterFleet({
+    limits,
+    changed: (store) => ({
+      heartbeat: (mine) => (emptied ?? store).heartbeat(mine),
+      compareAndSet: (...change) => (emptied ?? store).compareAndSet(...change),
+    }),
+  })
+  const beganMs = fleet.clock()
+  const stateAfterEmptying = async () => {
+    emptied = createInMemoryBudgetStore(fleet.clock)
+    await fleet.advance(SECOND)
+    return one.state()
+  }
+  const one = fleet.open('one')
+  await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+  one.release('nightly', overloadedFor(4000))
+  await fleet.advance(SECOND)
+
+  expect(await stateAfterEmptying()).toMatchObject({ pausedUntilMs: beganMs + 4000, inFlightMax: 12 })
+  await fleet.advance(10 * SECOND)
+  expect(await stateAfterEmptying()).toMatchObject({ pausedUntilMs: 0, inFlightMax: 20 })
 })
 
 test('a call waits 30 s for a permit, then it goes back to the queue', async () => {

@@ -123,6 +123,26 @@ test('a renewal ahead of time that fails is tried again after a minute, and not 
   expect(await askAfter(MINUTE - 1)).toBe(3)
 })
 
+test('a renewal ahead of time that is still under way after a minute is not begun again', async () => {
+  const slow = Promise.withResolvers<void>()
+  const { provider, obtained, advance, tokenOf } = openFleet(async (_, number) => {
+    if (number > 1) await slow.promise
+    return tokenOf(number)
+  })
+  const tokenProvider = provider()
+  await tokenProvider.get(account, 0, {})
+  advance(9 * HOUR)
+  tokenProvider.get(account, 0, {})
+  await vi.waitUntil(() => obtained.length === 2)
+
+  advance(2 * MINUTE)
+  tokenProvider.get(account, 0, {})
+  await new Promise((turned) => setImmediate(turned))
+  slow.resolve()
+
+  expect(obtained).toHaveLength(2)
+})
+
 describe('a lease that another process holds', () => {
   test('is polled at pauses that grow to half a second, and given up after 45 s', async () => {
     const { provider, pauses } = openFleet(undefined, () => ({ lease: async () => ({ kind: 'busy' }) }))
