@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream'
 import type pg from 'pg'
 import { expect } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
@@ -374,6 +375,43 @@ test('a lookup of a token that began before a revocation is not cached after it'
   for (let times = 0; times < 2; times += 1) await cache.find(secret)
 
   expect(lookups).toBe(2)
+  await cache.close()
+})
+
+test('a lookup of a token that began while no revocation was heard is not cached when they are heard again', async ({
+  pool,
+  serviceUrl: databaseUrl,
+}) => {
+  const { secrets } = await fillCredentials(pool)
+  const [secret = '', other = ''] = secrets.map((token) => token.secret)
+  const lines: string[] = []
+  const destination = new Writable({ write: (chunk, _, done) => done(void lines.push(String(chunk))) })
+  const answered = Promise.withResolvers<void>()
+  let lookups = 0
+  const query = async (...asked: Parameters<typeof pool.query>) => {
+    lookups += 1
+    const isFirst = lookups === 1
+    const answer = await pool.query(...asked)
+    if (isFirst) await answered.promise
+    return answer
+  }
+  const slow = Object.assign(Object.create(pool), { query })
+  const cache = await openTokenCache({ pool: slow, databaseUrl, log: createLog({ level: 'warn', destination }) })
+  await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'vitalsync revocations' and datname = current_database()`)
+  await expect.poll(() => lines.join(''), soon).toContain('lost the LISTEN connection')
+
+  const found = cache.find(secret)
+  const lookupsOf = async (token: string) => {
+    const before = lookups
+    await cache.find(token)
+    return lookups - before
+  }
+  await expect.poll(() => lookupsOf(other), soon).toBe(0)
+  answered.resolve()
+  await found
+
+  expect(await lookupsOf(secret)).toBe(1)
   await cache.close()
 })
 

@@ -57,6 +57,17 @@ test('a log across midnight is cut where the days of the person meet', () => {
   expect(partOnDay(stepsLog, stepsLog, next)).toEqual({ startMs: utcDay.span.endMs, endMs: stepsLog.endMs })
 })
 
+test('a log across zones ends on the local date of its own end', () => {
+  // It ends at 22:00 UTC, where it is one o'clock of the next day.
+  const flight = { ...log('steps', '2026-03-10T20:00:00Z', [120, 100]), endOffset: 180 }
+  const meetMs = Date.parse('2026-03-10T21:00:00Z')
+  const first = { ...utcDay, span: { ...utcDay.span, endMs: meetMs } }
+  const next = { day: march10 + 1, offset: 180, span: { startMs: meetMs, endMs: meetMs + 24 * HOUR } }
+
+  expect(partOnDay(flight, flight, first)).toEqual({ startMs: flight.startMs, endMs: meetMs })
+  expect(partOnDay(flight, flight, next)).toEqual({ startMs: meetMs, endMs: flight.endMs })
+})
+
 test.each([
   [9, 0],
   [10, 120],
