@@ -83,6 +83,18 @@ test.each([
   },
 )
 
+test('of two last logs at one instant the one with the larger offset is the last', () => {
+  const others = Array.from({ length: 20 }, (_, index) => log('heart_rate', `2026-03-10T08:${index + 10}:00Z`, [0, 60]))
+  const last = [
+    log('heart_rate', '2026-03-10T21:00:00+01:00', [0, 60]),
+    log('weight', '2026-03-10T22:00:00+02:00', [0, 70]),
+  ]
+  const next = log('heart_rate', '2026-03-11T08:00:00+02:00', [0, 60])
+
+  for (const ends of [last, last.toReversed()])
+    expect(dayBoundsOf(createLogsByDay([...others, ...ends, next]), march10)?.offset).toBe(120)
+})
+
 test('the offset at the end of a day does not depend on the order of its logs', () => {
   const logs = [
     log('heart_rate', '2026-03-10T20:00:00+02:00', [0, 60]),
