@@ -40,7 +40,7 @@ test.each(['no link', 'a link that leads nowhere'])(
       mkdirSync(path, { recursive: true })
     symlinkSync(process.execPath, program)
     if (left !== 'no link') symlinkSync('../gone/bin/node', join(folder, 'node_modules/.bin/node'))
-    const [, script = ''] = /^node (\S+)$/.exec(manifest.scripts.prepare) ?? []
+    const [, script = ''] = /^node (\S+)$/.exec(manifest.scripts.dependencies) ?? []
     cpSync(fileURLToPath(new URL(`../../${script}`, import.meta.url)), join(folder, script))
 
     for (const _ of ['npm ci', 'npm pack']) execFileSync(process.execPath, [join(folder, script)])
