@@ -90,6 +90,16 @@ test('an answer is saved as CSV that no spreadsheet runs', async ({ visit }) => 
   expect(readFileSync(await (await saved).path(), 'utf8')).toBe(`formula,inner,number,nothing\r\n'=1+1,x;'@y,-0.5,\r\n`)
 })
 
+test('an answer of a million cells is shown in part, and keeps the page at work', async ({ visit }) => {
+  const page = await visit('/questions')
+  await page.getByRole('checkbox', { name: 'Health values' }).check()
+  const sql = `select ${Array.from({ length: 1600 }, () => 1)} from generate_series(1, 1000)`
+  await page.getByRole('textbox', { name: 'SQL' }).fill(sql)
+  await page.getByRole('button', { name: 'Ask', exact: true }).click()
+  await page.getByText('1,000 rows; 12 here, all in the CSV').waitFor()
+  expect(await page.locator('main tbody tr').count()).toBe(12)
+})
+
 test('the saved questions are those of the documents', () => {
   const page = readFileSync('docs/how-to/questions.md', 'utf8')
   const told = [...page.matchAll(/^## (.+)\n\n```sql\n([\s\S]*?)\n```/gm)].map(([, title, sql]) => ({ title, sql }))

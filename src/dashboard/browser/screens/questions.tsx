@@ -114,11 +114,16 @@ export function QuestionsScreen() {
   )
 }
 
+/** A page of more cells answers no click for half a minute; a query may have 1,664 columns. */
+const CELLS_MAX = 20_000
+
 function Found({ found }: { found: Answer }) {
   const { columns, rows, isCut, tookMs } = found
+  const shown = rows.slice(0, Math.floor(CELLS_MAX / columns.length))
+  const rest = shown.length < rows.length ? `; ${shown.length} here, all in the CSV` : ''
   return (
     <Panel
-      title={`${shownCount(rows.length, 'row')}${isCut ? ', and more' : ''}`}
+      title={`${shownCount(rows.length, 'row')}${isCut ? ', and more' : ''}${rest}`}
       aside={
         <span class="row">
           <span class="small quiet">in {shownSpan(tookMs)}</span>
@@ -132,7 +137,7 @@ function Found({ found }: { found: Answer }) {
       {rows.length === 0 ? <Empty>No rows.</Empty> : <Chart found={found} />}
       {rows.length > 0 && (
         <Table head={columns} label="Answer">
-          {rows.map((row, index) => (
+          {shown.map((row, index) => (
             <tr key={`${index} ${String(row[0])}`}>
               {row.map((cell, column) => (
                 <td key={`${column} ${columns[column]}`} class={typeof cell === 'number' ? 'number' : undefined}>
