@@ -228,6 +228,19 @@ test.for([
   },
 )
 
+test('a process that has just begun finds a field that comes no more', async ({ sandbox, warehouseUrl }) => {
+  const former = await openLine(warehouseUrl, sandbox)
+  await nightly(former, sandbox, [])
+  await former.rows(
+    `insert into vitalsync.drift_fields values ('scores', 'confidence', 100, 100, now() - interval '1 day')`,
+  )
+  await uncoverAll(former)
+  await former.close()
+  const line = await openLine(warehouseUrl, sandbox)
+  onTestFinished(() => line.close())
+  expect((await nightly(line, sandbox, [])).found).toEqual(['scores stopped confidence'])
+})
+
 test('each of the twelve kinds is among them', () => {
   expect(driftFaults.filter((name) => !(name in kinds))).toEqual([])
 })

@@ -50,6 +50,8 @@ type WatchOptions = {
 
 export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
   const examiners = new Map<PulledStream, RecordExaminer | undefined>()
+  /** What the fleet has counted, for the examiners of streams that this process has not read yet. */
+  let counted: CountsOfStreams = new Map()
   let settled = new Map<string, DriftName>()
   const seen = new Map<string, DriftName>()
   let errors = new Map<string, OddErrors>()
@@ -63,7 +65,9 @@ export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
     examinerOf(stream) {
       if (!examiners.has(stream)) {
         const known = knownOf(stream)
-        examiners.set(stream, known && new RecordExaminer(known))
+        const examiner = known && new RecordExaminer(known)
+        examiner?.optional.learn(counted.get(stream.name) ?? [])
+        examiners.set(stream, examiner)
       }
       return examiners.get(stream)
     },
@@ -97,7 +101,7 @@ export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
       if (noted.length > 0) await writeSeen(pool, [...seen.values()])
       for (const [key] of noted) seen.delete(key)
       await types.write(pool)
-      await shareCounts(pool, examiners)
+      counted = await shareCounts(pool, examiners)
       await forgetOverStops(pool)
       settled = new Map((await listSettled(pool)).map((name) => [keyOf(name), name]))
       return reportFresh(pool) // last: a later failure would lose the report
@@ -128,9 +132,10 @@ async function listSettled(pool: Pool): Promise<DriftName[]> {
 }
 
 type Examiners = ReadonlyMap<PulledStream, RecordExaminer | undefined>
+type CountsOfStreams = ReadonlyMap<string, readonly KnownCount[]>
 
 /** Adds what this process has counted of fields, one row for a stream and field, and learns which are usual in the fleet. */
-async function shareCounts(pool: Pool, examiners: Examiners): Promise<void> {
+async function shareCounts(pool: Pool, examiners: Examiners): Promise<CountsOfStreams> {
   const tallies = [...examiners].flatMap(([{ name: stream }, examiner]) => (examiner ? { stream, examiner } : []))
   const taken = tallies.map(({ stream, examiner: { optional } }) => ({ stream, optional, fields: optional.take() }))
   const counts = taken.flatMap(({ stream, fields }) => fields.map((count) => ({ ...count, stream })))
@@ -143,8 +148,9 @@ async function shareCounts(pool: Pool, examiners: Examiners): Promise<void> {
     `select stream, path as name, records >= ${USUAL_MIN} and present >= ${USUAL_SHARE} * records as "isUsual"
      from vitalsync.drift_fields`,
   )
-  const known = Map.groupBy(rows, ({ stream }) => stream)
-  for (const { stream, examiner } of tallies) examiner.optional.learn(known.get(stream) ?? [])
+  const counted = Map.groupBy(rows, ({ stream }) => stream)
+  for (const { stream, examiner } of tallies) examiner.optional.learn(counted.get(stream) ?? [])
+  return counted
 }
 
 /** In one order, so that two processes cannot wait for one another. */
