@@ -69,7 +69,9 @@ export async function startDashboard(options: DashboardOptions) {
       trustedProxies: config.trustedProxies,
     })
     if (access.trustsThisMachine)
-      log.warn('DASHBOARD_TRUSTED_HEADER is believed from loopback: each program of this machine can be anybody')
+      log.warn(
+        'DASHBOARD_TRUSTED_HEADER is believed from loopback: each program of this machine, and by DNS rebinding a page in its browser, can be anybody',
+      )
     const bundle = await openPageBundle(new URL('./browser/', import.meta.url))
     const reading = openWarehousePool({
       databaseUrl: addresses.databaseUrl,
