@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
 import { freePort } from '../../src/base/engines/embedded-postgres.ts'
-import { openDesk } from '../support/walk-page.ts'
+import { openDesk, sectionOf } from '../support/walk-page.ts'
 import {
   type Engine,
   findCompose,
@@ -292,7 +292,7 @@ async function withOwnUpstream({ compose }: World, own: World): Promise<void> {
   check(/8 profiles, /.test(synced), `with UPSTREAM_URL: ${synced.trim().split('\n')[0]}`)
 }
 
-/** docs/start/operator.md as it is written, in a copy of the files that the image is built of. */
+/** docs/start/operator.md as it is written, and then the backup, in a copy of the files that the image is built of. */
 async function operatorPage({ env }: Engine, program: readonly string[], ports: NodeJS.ProcessEnv): Promise<void> {
   const docker = (await execute('sh', ['-c', 'command -v docker'])).stdout.trim()
   const named = Object.fromEntries(
@@ -316,6 +316,8 @@ async function operatorPage({ env }: Engine, program: readonly string[], ports: 
     await desk.walk(await readFile(join(root, 'docs/start/operator.md'), 'utf8'))
     say('docs/start/operator.md holds as it is written: start, alerts, lost workers, upgrade')
     summary.push('all workers killed in the tutorial')
+    await desk.walk(sectionOf(await readFile(join(root, 'docs/how-to/backup.md'), 'utf8'), 'With Docker Compose'))
+    say('the backup of docs/how-to/backup.md is restored in the place of the database')
   } finally {
     await desk.close()
   }
