@@ -50,7 +50,7 @@ type WatchOptions = {
 
 export function createDriftWatch({ pool, knownOf }: WatchOptions): DriftWatch {
   const examiners = new Map<PulledStream, RecordExaminer | undefined>()
-  /** What the fleet has counted, for the examiners of streams that this process has not read yet. */
+  /** The counts of the fleet, for examiners of streams that this process has not read yet. */
   let counted: CountsOfStreams = new Map()
   let settled = new Map<string, DriftName>()
   const seen = new Map<string, DriftName>()
