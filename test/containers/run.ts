@@ -383,12 +383,13 @@ async function main(): Promise<void> {
     )
     await firstStart(world, `http://127.0.0.1:${ports.DASHBOARD_PORT}`)
     await downAndUp(world)
-    await Promise.all([killedInMidRun(worldOf({}, 'docker-compose.yml', overlay)), buildSystemd(engine)])
+    const slow = worldOf({}, 'docker-compose.yml', overlay)
+    await Promise.all([killedInMidRun(slow), buildSystemd(engine), suiteOnContainers(engine)])
     await scaledAndDrained(engine, world)
     await unitsUnderSystemd(engine)
     await withOwnUpstream(world, worldOf({ SANDBOX: '0', UPSTREAM_URL: 'http://own-upstream:8080' }))
     await world.compose('down', '--volumes')
-    await Promise.all([operatorPage(engine, program, ports), suiteOnContainers(engine)])
+    await operatorPage(engine, program, ports)
     say(`all of this holds: ${summary.join('; ')}`)
   } finally {
     // In this order, and each even if one before it failed: containers before their engine.
