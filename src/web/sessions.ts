@@ -217,7 +217,7 @@ export function addSignIn(app: FastifyInstance, options: SignInOptions): void {
     const { name, password } = signInSchema.parse(request.body)
     const release = await turns.acquire({ group: request.ip, signal: AbortSignal.timeout(turnMaxMs) })
     if (!release) return refusePage(503, 'Too many sign in at once. Try again in a moment.')
-    const role = await passwords?.roleOf(name, password).finally(release)
+    const role = await Promise.resolve(passwords?.roleOf(name, password)).finally(release)
     const sent = { address: request.ip, requestId: request.id }
     if (role === undefined) {
       await record({ who: name.slice(0, 64), role: '', action: 'sign-in refused', ...sent })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import rateLimit from '@fastify/rate-limit'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { test as base, expect } from 'vitest'
-import { passwordLine, readPasswords } from '../../src/web/passwords.ts'
+import { type Passwords, passwordLine, readPasswords } from '../../src/web/passwords.ts'
 import { addSessions, addSignIn, csrfTokenOf, isOfItsPage, sessionLimits } from '../../src/web/sessions.ts'
 
 type Visitor = { readonly cookie: string; readonly token: string }
@@ -24,16 +24,18 @@ type Page = {
 const actorOf = ({ session }: FastifyRequest) => session.actor
 
 /** A page with sessions, and two people who may sign in. */
-const test = base.extend<{ folder: string; page: Page }>({
+const test = base.extend<{ folder: string; passwords: Passwords | undefined; page: Page }>({
   folder: async ({}, use) => {
     const folder = await mkdtemp(join(tmpdir(), 'vitalsync-sessions-'))
     await use(folder)
     await rm(folder, { recursive: true })
   },
-  page: async ({ folder }, use) => {
+  passwords: async ({ folder }, use) => {
     const lines = await Promise.all(['ada', 'eve'].map((name) => passwordLine(name, 'look', 'secret')))
     await writeFile(join(folder, 'passwords'), lines.join('\n'))
-    const passwords = await readPasswords(join(folder, 'passwords'), 'PASSWORDS')
+    await use(await readPasswords(join(folder, 'passwords'), 'PASSWORDS'))
+  },
+  page: async ({ passwords }, use) => {
     const app = fastify({ trustProxy: true })
     const recorded: object[] = []
     await addSessions(app, 'page')
@@ -49,7 +51,7 @@ const test = base.extend<{ folder: string; page: Page }>({
     }
     addSignIn(app, {
       path: '',
-      passwords: { roleOf: (...given) => looking.promise.then(() => passwords.roleOf(...given)) },
+      passwords: passwords && { roleOf: (...given) => looking.promise.then(() => passwords.roleOf(...given)) },
       turnMaxMs: 100,
       record: async (entry) => void recorded.push(entry),
     })
@@ -213,3 +215,11 @@ test('guesses from many addresses are looked at one at a time, and who waits too
   expect((await looked).status).toBe(200)
   expect((await page.signIn('eve', second, '10.0.0.3')).status).toBe(200)
 })
+
+test.extend({ passwords: async ({}, use) => use(undefined) })(
+  'a page without passwords refuses each sign-in at once',
+  async ({ page }) => {
+    for (const name of ['ada', 'eve'])
+      expect((await page.signIn(name, await page.load({}), '10.0.0.2')).status, name).toBe(401)
+  },
+)
