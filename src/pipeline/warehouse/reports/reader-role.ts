@@ -136,8 +136,9 @@ async function closeAudit(pool: Pool): Promise<void> {
      where d.defaclnamespace = 'warehouse'::regnamespace and d.defaclobjtype = 'r' and a.grantee <> d.defaclrole
        and has_table_privilege(a.grantee, 'warehouse.audit', 'select')`,
   )
-  for (const { grantee } of rows)
-    await grantsInTurn(pool, (tx) => tx.query(`revoke select on warehouse.audit from ${grantee}`).then(() => undefined))
+  if (rows.length === 0) return
+  const readers = rows.map(({ grantee }) => grantee).join(', ')
+  await grantsInTurn(pool, async (tx) => void (await tx.query(`revoke select on warehouse.audit from ${readers}`)))
 }
 
 async function roleExists(pool: Pool, role: string): Promise<boolean> {
