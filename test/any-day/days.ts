@@ -45,11 +45,11 @@ export function planRun(words: readonly string[], nowMs: number): Plan {
   if (program)
     return { day, again: [...ofDay, '--program', program, ...positionals], program: [program, ...positionals] }
   const order = ['--sequence.shuffle', '--sequence.seed', seed]
-  const files = [...project.flatMap((name) => ['--project', name]), ...positionals]
+  const chosen = [...project.flatMap((name) => ['--project', name]), ...positionals]
   return {
     day,
-    again: [...ofDay, '--seed', seed, ...files],
-    program: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'config/vitest.config.ts', ...order, ...files],
+    again: [...ofDay, '--seed', seed, ...chosen],
+    program: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'config/vitest.config.ts', ...order, ...chosen],
   }
 }
 
