@@ -2,7 +2,7 @@ import pg from 'pg'
 import { isAnswering } from '../connections/connection-problem.ts'
 import { connectTimeoutMsFor } from '../connections/own-server.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
-import { destroyConnection, endWhenFrozen, endWhenSilent, onServerError } from './silent-server.ts'
+import { destroyConnection, endWhenFrozen, endWhenSilent, onServerError, sendTurnsTogether } from './silent-server.ts'
 
 type PostgresPoolOptions = {
   readonly databaseUrl: string
@@ -93,6 +93,7 @@ export function openPostgresPool(options: PostgresPoolOptions): pg.Pool {
     // The pool listens to its idle connections, and a statement reports its own error. Nobody listens to a connection that the pool
     // has removed and that is still closing: without a listener its error would end the process.
     client.on('error', () => undefined)
+    sendTurnsTogether(client)
     const silenceMaxMs = options.statementTimeoutMs + ANSWER_DELAY_MAX_MS
     if (options.sayFrozen) endWhenFrozen(client, { ...frozenWatch, silenceMaxMs }, dropIdle)
     else endWhenSilent(client, silenceMaxMs, dropIdle)

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
+import { writeTurnsTogether } from '../connections/write-turns-together.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
 
 /** The fields of the driver's client that its types do not name. */
@@ -84,6 +85,11 @@ function endSilent(client: pg.ClientBase, silentMs: number, onSilent: () => void
   const error = new ServerSilent(`Postgres has not answered for ${Math.round(silentMs / SECOND)} s`)
   ;(client as unknown as ClientState).connection.stream.destroy(error)
   onSilent()
+}
+
+/** Sends the statements of one turn of the event loop together. */
+export function sendTurnsTogether(client: pg.ClientBase): void {
+  writeTurnsTogether((client as unknown as ClientState).connection.stream)
 }
 
 /** The number of the process that serves a connection. */

@@ -1,6 +1,7 @@
 import { Cluster, Redis } from 'ioredis'
 import { connectionCauseOf } from '../../base/connections/causes.ts'
 import { connectionProblem, type ServerAddress } from '../../base/connections/connection-problem.ts'
+import { writeTurnsTogether } from '../../base/connections/write-turns-together.ts'
 import { endsWithin } from '../../base/sleep.ts'
 import { firstAddress } from '../../base/text/readable.ts'
 import { SECOND } from '../../base/time/units.ts'
@@ -30,7 +31,7 @@ export function connectRedis(queueUrl: string, retries: RetryOptions): Redis | C
   const first = new URL(urls[0] ?? queueUrl)
   const isCluster = urls.length > 1 || first.searchParams.has('cluster')
   first.search = ''
-  if (!isCluster) return new Redis(first.href, options)
+  if (!isCluster) return withTurnsTogether(new Redis(first.href, options))
   const tls = first.protocol === 'rediss:' ? { tls: {} } : {}
   const redisOptions = { ...options, ...tls, username: first.username, password: decodeURIComponent(first.password) }
   const nodes = urls.map((url) => ({ host: new URL(url).hostname, port: Number(new URL(url).port || 6379) }))
@@ -114,6 +115,11 @@ async function requireRedis(connection: Redis | Cluster, write: () => Promise<un
 export async function withAnswerTimeout<T>(answer: Promise<T>): Promise<T> {
   if (await endsWithin(answer, ANSWER_TIMEOUT_MS)) return answer
   throw new Error(`no answer within ${ANSWER_TIMEOUT_MS / SECOND} s`)
+}
+
+/** Each connection, the first and those that replace it, sends the commands of one turn of the event loop together. */
+function withTurnsTogether(redis: Redis): Redis {
+  return redis.on('connect', () => writeTurnsTogether(redis.stream))
 }
 
 /**
