@@ -153,9 +153,13 @@ async function producePages(task: ProduceTask, held: HeldRun, context: ProduceCo
   const { limits, profiles, runs } = context
   const { production } = held
   await enqueueUncertainOrders(task, held, context)
-  for (;;) {
-    const page = await producer.page({ run, params, afterId: held.afterId, limit: limits.pageSize }, profiles)
+  const pageAfter = (afterId: string) => producer.page({ run, params, afterId, limit: limits.pageSize }, profiles)
+  for (let page = await pageAfter(held.afterId); ; ) {
     const orders = ordersOf(task, page.ids)
+    const isLast = orders.length < limits.pageSize
+    // The database looks the next page up while the queue takes this one.
+    const next = isLast ? undefined : pageAfter(page.lastId)
+    next?.catch(() => undefined)
     if (orders.length > 0) {
       held.afterId = page.lastId
       if (!(await runs.recordOrders(production, { orders, afterId: page.lastId }))) return false
@@ -163,8 +167,9 @@ async function producePages(task: ProduceTask, held: HeldRun, context: ProduceCo
       held.enqueuedTo = page.lastId
       held.enqueued += orders.length
     }
-    if (orders.length < limits.pageSize) return runs.endProduction(production)
+    if (next === undefined) return runs.endProduction(production)
     await waitForBacklogSpace(task, context)
+    page = await next
   }
 }
 
