@@ -38,7 +38,10 @@ const houses: readonly House[] = [
       { rank: 4, of: /^src\/base\/engines\// },
       { rank: 3, of: /^src\/base\/(postgres|monitoring)\// },
       { rank: 2, of: /^src\/base\/connections\// },
-      { rank: 0, of: /^src\/base\/((contract|time|text|files)\/|(errors|log|close-stack|semaphore|sleep)\.ts$)/ },
+      {
+        rank: 0,
+        of: /^src\/base\/((contract|time|text|files)\/|(errors|log|close-stack|semaphore|sleep|on-abort)\.ts$)/,
+      },
     ],
   },
 ]

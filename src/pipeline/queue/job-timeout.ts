@@ -1,3 +1,4 @@
+import { onAbort } from '../../base/on-abort.ts'
 import { SECOND } from '../../base/time/units.ts'
 import type { Job } from '../work/job.ts'
 
@@ -22,7 +23,7 @@ export async function withJobTimeout<T>(
   const signal = cancelled ? AbortSignal.any([cancelled, late.signal]) : late.signal
   let leaving: NodeJS.Timeout | undefined
   const left = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => {
+    onAbort(signal, () => {
       leaving = setTimeout(() => reject(signal.reason), ABORT_TIMEOUT_MS)
     })
   })

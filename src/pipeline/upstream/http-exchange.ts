@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { DERIVATION_STATE_HEADER } from '../../base/contract/derivation-state.ts'
+import { onAbort } from '../../base/on-abort.ts'
 import { SECOND } from '../../base/time/units.ts'
 import { type HttpRequest, type HttpResponse, type TextSink, TransportError, type TransportLimits } from './http.ts'
 
@@ -59,7 +60,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   private bytes = 0
   private sink: TextSink | undefined
   private decoder: StringDecoder | undefined
-  private onAbort: (() => void) | undefined
+  private stopListening: (() => void) | undefined
 
   constructor(deps: HttpExchangeDeps) {
     this.deps = deps
@@ -72,8 +73,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       return false
     }
     if (signal !== undefined) {
-      this.onAbort = () => this.fail(new TransportError('aborted', 'aborted', signal.reason))
-      signal.addEventListener('abort', this.onAbort, { once: true })
+      this.stopListening = onAbort(signal, () => this.fail(new TransportError('aborted', 'aborted', signal.reason)))
     }
     this.deps.deadlines.add(this)
     return true
@@ -186,7 +186,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   private settle(): void {
     this.settled = true
     this.deps.deadlines.delete(this)
-    if (this.onAbort !== undefined) this.deps.request.signal?.removeEventListener('abort', this.onAbort)
+    this.stopListening?.()
   }
 }
 

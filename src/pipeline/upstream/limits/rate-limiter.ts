@@ -164,7 +164,7 @@ class FleetRateLimiter implements RateLimiter {
     const admitted = this.waiters.add(lane, nowMs, signal)
     this.admitWaiters()
     // An idle process that gets work again asks for its share at once.
-    if (this.waiters.size > 0) this.idleSleep?.abort()
+    if (this.waiters.size > 0 && !this.idleSleep?.signal.aborted) this.idleSleep?.abort()
     return admitted
   }
 

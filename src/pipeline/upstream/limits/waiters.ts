@@ -1,4 +1,5 @@
 import { type Problem, RetryLater, Unanswered } from '../../../base/errors.ts'
+import { onAbort } from '../../../base/on-abort.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { type Lane, lanes } from '../../fleet/budget.ts'
 
@@ -17,7 +18,6 @@ export class Waiters {
       return Promise.reject(new RetryLater(`wait for budget: ${WAITERS_MAX} wait already`, { waitMs: SECOND }))
     }
     return new Promise((resolve, reject) => {
-      const stopListening = () => signal?.removeEventListener('abort', onAbort)
       const waiter: Waiter = {
         sinceMs: nowMs,
         resolve: () => {
@@ -29,11 +29,11 @@ export class Waiters {
           reject(problem)
         },
       }
-      const onAbort = () => this.withdraw(lane, waiter, signal?.reason)
+      const withdraw = () => this.withdraw(lane, waiter, signal?.reason)
+      const stopListening = signal === undefined ? () => undefined : onAbort(signal, withdraw)
       this.queues[lane].push(waiter)
       this.size += 1
-      signal?.addEventListener('abort', onAbort, { once: true })
-      if (signal?.aborted) onAbort()
+      if (signal?.aborted) withdraw()
     })
   }
 
