@@ -116,16 +116,19 @@ export function openPostgresPool(options: PostgresPoolOptions): pg.Pool {
 /** A connection of a pool. */
 type Client = { query(statement: string): Promise<unknown>; release(error?: Error): void }
 
+/** How a transaction begins and ends. */
+type Bounds = { begin(): Promise<unknown>; commit(): Promise<unknown> }
+
 /** Commits all that `work` changes, or nothing, and gives the connection back. */
 export async function inTransaction<T>(
   client: Client,
   work: () => Promise<T>,
-  begin: () => Promise<unknown> = () => client.query('begin'),
+  { begin = () => client.query('begin'), commit = () => client.query('commit') }: Partial<Bounds> = {},
 ): Promise<T> {
   try {
     await begin()
     const result = await work()
-    await client.query('commit')
+    await commit()
     client.release()
     return result
   } catch (error) {

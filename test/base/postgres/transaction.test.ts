@@ -65,6 +65,6 @@ test('a transaction that cannot begin gives its connection back', async ({ pool,
   const client = await pool.connect()
   const begin = () => client.query('begin isolation level unknown')
 
-  await expect(inTransaction(client, async () => 'done', begin)).rejects.toThrow('syntax error')
+  await expect(inTransaction(client, async () => 'done', { begin })).rejects.toThrow('syntax error')
   expect(await notesIn(others)).toEqual([])
 })

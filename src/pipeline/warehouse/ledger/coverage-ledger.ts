@@ -7,7 +7,7 @@ import type { PlannedProfile, ProfileState } from '../../transfer/planned-profil
 import type { DueWindow } from '../../transfer/reading.ts'
 import type { Catalogue, PulledStream, PushedStream } from '../../transfer/stream.ts'
 import { backoffSql, epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
-import { namedSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { namedSql, type Pool, queryByIndex, transaction } from '../postgres/warehouse-pool.ts'
 import { createFinisher, type FailureReason, recordFailure } from './ended-jobs.ts'
 import { falseTagsSql } from './ledger-rows.ts'
 import { heldTagOf, type PlannedTag } from './reading-tags.ts'
@@ -64,7 +64,7 @@ export function createLedger(options: LedgerOptions) {
   const { pushed, pulled } = options.catalogue
   const load = createBatcher({
     itemsMax: 500,
-    batchesAtOnce: 2,
+    batchesAtOnce: 1,
     keyOf: options.pool.division.keyOf,
     run: (ids: readonly string[]) => loadPlans(options, ids),
   })
@@ -155,34 +155,29 @@ async function loadPlans(
   { pool, catalogue }: LedgerOptions,
   ids: readonly string[],
 ): Promise<Array<PlanRow | undefined>> {
-  const { rows } = await transaction(
-    pool,
-    (tx) =>
-      tx.query<PlanRow>({
-        name: 'load plans',
-        text: plansStatement(tx),
-        values: [ids, catalogue.pulled.map(({ name }) => name), catalogue.pushed.map(({ name }) => name)],
-      }),
-    'by-index',
-  )
+  const rows = await queryByIndex<PlanRow>(pool, {
+    name: 'load plans',
+    text: plansStatement(pool),
+    values: [ids, catalogue.pulled.map(({ name }) => name), catalogue.pushed.map(({ name }) => name)],
+  })
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.map((id) => byId.get(id))
 }
 
-const plansStatement = (tx: Tx) => `
+const plansStatement = (pool: Pool) => `
   select p.id, p.external_id, p.state, ${epochMsSql('p.wanted_from')} as wanted_from,
     (select json_agg(json_build_object('stream', l.stream, 'generation', l.generation,
         'covered', ${spanPairsSql('l.covered')}, 'digesting', ${spanPairsSql('l.digesting')},
         'touched_at', ${epochMsSql('l.touched_at')},
         'tagged', l.tagged and not ${falseTagsSql}, 'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
-      from vitalsync.ledger l where l.profile_id = p.id and ${namedSql(tx, 'l.profile_id', '$1')} and l.stream = any($2)) as ledger,
+      from vitalsync.ledger l where l.profile_id = p.id and ${namedSql(pool, 'l.profile_id', '$1')} and l.stream = any($2)) as ledger,
     (select json_agg(json_build_array(f.stream, ${epochMsSql('lower(f.span)')},
         case when upper(f.span) < f.last_at - interval '10 minutes' then ${epochMsSql('upper(f.span)')} end))
-      from vitalsync.refusals f where f.profile_id = p.id and ${namedSql(tx, 'f.profile_id', '$1')} and f.next_try_at > statement_timestamp()) as refused,
+      from vitalsync.refusals f where f.profile_id = p.id and ${namedSql(pool, 'f.profile_id', '$1')} and f.next_try_at > statement_timestamp()) as refused,
     (select json_agg(json_build_array(t.stream, ${epochMsSql('t.from_at')}, ${epochMsSql('t.to_at')}, t.tag, t.request_hash))
-      from vitalsync.reading_tags t where t.profile_id = p.id and ${namedSql(tx, 't.profile_id', '$1')}) as tags,
+      from vitalsync.reading_tags t where t.profile_id = p.id and ${namedSql(pool, 't.profile_id', '$1')}) as tags,
     array(select s from unnest($3::text[]) s where exists (select from vitalsync.parcels o
-      where o.profile_id = p.id and ${namedSql(tx, 'o.profile_id', '$1')} and o.stream = s)) as waiting
+      where o.profile_id = p.id and ${namedSql(pool, 'o.profile_id', '$1')} and o.stream = s)) as waiting
   from vitalsync.profiles p where p.id = any($1)`
 
 /** Windows shift from day to day: a refusal replaces the refusals that it overlaps and keeps their attempts, so the backoff keeps growing. */

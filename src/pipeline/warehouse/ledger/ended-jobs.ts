@@ -2,7 +2,7 @@ import { createBatcher } from '../../../base/postgres/batcher.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { type EndedJob, paramsText } from '../../transfer/order.ts'
 import { backoffSql } from '../postgres/sql-time.ts'
-import { LOCK_TIMEOUT_MS, namedSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { LOCK_TIMEOUT_MS, namedSql, type Pool, pipelined, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { countEnded } from '../runs/open-orders.ts'
 
 export type FailureReason = { readonly reason: string; readonly hint: string | undefined }
@@ -96,8 +96,8 @@ export const createFinisher = (options: FinishOptions): ((ended: EndedJob) => Pr
 async function finishProfiles(options: FinishOptions, ended: readonly EndedJob[]): Promise<undefined[]> {
   const { pool, streams, firstReadingMs } = options
   const once = [...new Map(ended.map((job) => [`${job.profileId} ${job.job}`, job])).values()]
-  const work = async (tx: Tx) => {
-    await tx.query({
+  const finish = (tx: Tx) =>
+    tx.query({
       name: 'finish profiles',
       text: finishStatement(tx),
       values: [
@@ -110,8 +110,7 @@ async function finishProfiles(options: FinishOptions, ended: readonly EndedJob[]
         LOCK_TIMEOUT_MS,
       ],
     })
-    await countEnded(tx, ended, 'done')
-  }
+  const work = (tx: Tx) => pipelined<unknown>([finish(tx), countEnded(tx, ended, 'done'), tx.commit()])
   await transaction(pool, work, 'by-index')
   return ended.map(() => undefined)
 }

@@ -41,7 +41,14 @@ export type Connection = Queryable & { query<S extends pg.Submittable>(statement
     'release'
   >
 /** A connection within a transaction. */
-export type Tx = Connection & Divided
+export type Tx = Connection &
+  Divided & {
+    /**
+     * Sends the commit behind the statements that are under way, without waiting for them: nothing is committed when one of them fails.
+     * No statement may follow. A transaction whose work does not call it commits when the work is done.
+     */
+    readonly commit: () => Promise<void>
+  }
 
 type WarehousePoolOptions = {
   readonly databaseUrl: string
@@ -112,10 +119,34 @@ function beginStatement(plans: PlanChoice, { count }: Division): string {
 }
 
 /** Runs `work` in a transaction, again after a serialization failure. `work` must have no effect outside the database. */
-export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, plans: PlanChoice = 'free'): Promise<T> {
+export const transaction = <T>(pool: Pool, work: (tx: Tx) => Promise<T>, plans: PlanChoice = 'free'): Promise<T> =>
+  repeated(pool, { work, plans, atOnce: false })
+
+/**
+ * The same for work by index that begins with statements which only read, or that is a single statement: these go to the server together
+ * with `begin`. `work` awaits `begun` before it changes anything else.
+ */
+export const transactionAtOnce = <T>(pool: Pool, work: (tx: Tx, begun: Promise<unknown>) => Promise<T>): Promise<T> =>
+  repeated(pool, { work, plans: 'by-index', atOnce: true })
+
+/** One statement by index: `begin`, statement and `commit` go to the server together. */
+export const queryByIndex = <R extends pg.QueryResultRow>(pool: Pool, statement: pg.QueryConfig): Promise<R[]> =>
+  transactionAtOnce(pool, async (tx, begun) => {
+    const asked = tx.query<R>(statement)
+    await pipelined<unknown>([begun, asked, tx.commit()])
+    return (await asked).rows
+  })
+
+type Work<T> = {
+  readonly work: (tx: Tx, begun: Promise<unknown>) => Promise<T>
+  readonly plans: PlanChoice
+  readonly atOnce: boolean
+}
+
+async function repeated<T>(pool: Pool, work: Work<T>): Promise<T> {
   for (let retries = 0; ; retries++) {
     try {
-      return await runTransaction(pool, work, beginStatement(plans, pool.division))
+      return await runTransaction(pool, work)
     } catch (error) {
       if (retries >= RETRIES_MAX || !retryableStates.has(sqlState(error))) throw error
     }
@@ -123,18 +154,35 @@ export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, p
 }
 
 /** A connection that carries out statements of the warehouse. */
-export const asTransaction = (client: pg.PoolClient, { division }: Divided): Tx => Object.assign(client, { division })
+export function asTransaction(client: pg.PoolClient, { division }: Divided): Tx {
+  let committing: Promise<void> | undefined
+  const query = (...statement: unknown[]): unknown => {
+    if (committing) throw new Error('query: the transaction has sent its commit')
+    return Reflect.apply(client.query, client, statement)
+  }
+  const commit = () => {
+    committing ??= client.query('commit').then(requireCommitted)
+    return committing
+  }
+  // The driver's overloads have no one type.
+  return { query: query as Tx['query'], release: client.release.bind(client), division, commit }
+}
 
-async function runTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin: string): Promise<T> {
+/** Postgres answers the commit of a transaction in which a statement has failed with a rollback, and with no error. */
+function requireCommitted({ command }: pg.QueryResult): void {
+  if (command !== 'COMMIT') throw new Error(`commit: Postgres answers ${command}: a statement before it has failed`)
+}
+
+async function runTransaction<T>(pool: Pool, { work, plans, atOnce }: Work<T>): Promise<T> {
   const client = await pool.connect().catch((cause: Error) => {
     throw postgresUnreachable(cause)
   })
   const tx = asTransaction(client, pool)
-  const working = inTransaction(
-    tx,
-    () => work(tx),
-    () => client.query(begin),
-  )
+  const begun = client.query(beginStatement(plans, pool.division))
+  const working = inTransaction(client, () => work(tx, begun), {
+    begin: async () => atOnce || (await begun),
+    commit: tx.commit,
+  })
   return working.catch((error: unknown) => {
     throw pool.division.toCallersError(error)
   })

@@ -1,4 +1,4 @@
-import type { LogKind } from '../../../base/contract/log-evidence.ts'
+import type { LogKind, StreamNeeds } from '../../../base/contract/log-evidence.ts'
 import { type Span, subtract, union } from '../../../base/time/spans.ts'
 import { DAY } from '../../../base/time/units.ts'
 import {
@@ -20,21 +20,35 @@ import type { SettledReading } from './record-rows.ts'
 type SettledDay = { readonly profileId: string; readonly day: number; readonly isFilled: boolean }
 type PersonDay = Pick<SettledDay, 'profileId' | 'day'>
 
-/**
- * Says of each day that these readings settle, and that has no record, why it has none, in the commit that settles it. A day whose
- * records came after all is noted as that. Where every settled day has a record in its reading, it asks the database nothing.
- */
-export async function explainEmptyDays(
-  tx: Tx,
+/** The settled days of one stream that may be empty, or that were. */
+type DaysOfStream = {
+  readonly stream: PulledStream
+  readonly needs: StreamNeeds
+  readonly days: readonly SettledDay[]
+}
+
+/** The days that these readings settle and about whose cause the database must be asked: none where each has a record in its reading. */
+export const daysToExplain = (
   settled: readonly SettledReading[],
-  { ledger, nowMs }: { readonly ledger: ReadonlyMap<string, LockedLedgerRow>; readonly nowMs: number },
-): Promise<void> {
-  const explaining = [...Map.groupBy(settled, ({ stream }) => stream)].flatMap(([stream, readings]) => {
+  ledger: ReadonlyMap<string, LockedLedgerRow>,
+): DaysOfStream[] =>
+  [...Map.groupBy(settled, ({ stream }) => stream)].flatMap(([stream, readings]) => {
     const { needs } = stream
     if (!needs) return []
     const days = readings.flatMap((reading) => settledDays(reading, ledger.get(profileStreamKey(reading))))
     return days.length === 0 ? [] : [{ stream, needs, days }]
   })
+
+/**
+ * Says of each settled day that has no record why it has none, in the commit that settles it. A day whose records came after all is
+ * noted as that.
+ */
+export async function explainEmptyDays(
+  tx: Tx,
+  explaining: readonly DaysOfStream[],
+  { ledger, nowMs }: { readonly ledger: ReadonlyMap<string, LockedLedgerRow>; readonly nowMs: number },
+): Promise<void> {
+  if (explaining.length === 0) return
   const found = await pipelined(explaining.map(({ stream, days }) => findEmptyDays(tx, stream, days)))
   const evidence = await readEvidence(
     tx,

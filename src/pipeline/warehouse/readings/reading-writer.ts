@@ -8,7 +8,7 @@ import type { SettleSettings } from '../../ledger/settle-time.ts'
 import type { Belief } from '../../ledger/suspicion.ts'
 import type { Reading } from '../../transfer/reading.ts'
 import { isDataException } from '../postgres/sql-errors.ts'
-import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { type Pool, transactionAtOnce } from '../postgres/warehouse-pool.ts'
 import { type LatenessMeter, openLatenessMeter } from './lateness-meter.ts'
 import { driftOf } from './reading-drift.ts'
 import { type QueueEntry, ReadingQueue } from './reading-queue.ts'
@@ -108,7 +108,9 @@ async function commitGroup(options: CommitOptions, group: readonly QueueEntry[])
     const readings = group.map(({ reading }) => reading)
     const begunAtMs = performance.now()
     const { results, lateness, counts } = await withSharedSpan('commit', sharedBy(group), () =>
-      transaction(options.pool, (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }), 'by-index'),
+      transactionAtOnce(options.pool, (tx, begun) =>
+        storeGroup({ tx, begun }, readings, { ...options, nowMs: options.now() }),
+      ),
     )
     options.meter.add(lateness)
     options.countCommit(counts, performance.now() - begunAtMs)

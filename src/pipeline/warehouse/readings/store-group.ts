@@ -6,7 +6,7 @@ import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, lockLedgerRows, profileStreamKey, writeLedgerRows } from '../ledger/ledger-rows.ts'
 import { changeTags, findHeldTags, type HeldTags } from '../ledger/reading-tags.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
-import { explainEmptyDays } from './empty-days.ts'
+import { daysToExplain, explainEmptyDays } from './empty-days.ts'
 import { quarantineInvalid, releaseMended } from './invalid-records.ts'
 import {
   type ChangeSummary,
@@ -41,11 +41,11 @@ export type StoreResult = {
 }
 
 /**
- * Stores a group of readings, and what the ledger may say about them, in the transaction `tx`.
+ * Stores a group of readings, and what the ledger may say about them, in the transaction `tx`, whose begin is under way.
  * At most one reading per profile and stream: a statement cannot write the same record twice.
  */
 export async function storeGroup(
-  tx: Tx,
+  { tx, begun }: { readonly tx: Tx; readonly begun: Promise<unknown> },
   group: readonly PreparedReading[],
   rules: StoreRules,
 ): Promise<{
@@ -60,7 +60,7 @@ export async function storeGroup(
     tx,
     group.filter(({ unchanged }) => unchanged),
   )
-  await pipelined<unknown>([locking, finding])
+  await pipelined<unknown>([begun, locking, finding])
   const [ledger, held] = [await locking, await finding]
   const judged = group.map((reading) => ({ reading, verdict: judge(reading, { ledger, held }, nowMs) }))
   const all = judged.flatMap(({ verdict }) => (verdict.kind === 'admitted' ? [verdict] : []))
@@ -69,6 +69,7 @@ export async function storeGroup(
   const suspiciousUnits = await resolveUnits(tx, admitted, ledger)
   const summaries = summarizeChanges(changes)
   const { settled, silent, lateness } = settleReadings(admitted, { ledger, summaries, suspiciousUnits, ...rules })
+  const emptyDays = daysToExplain(settled, ledger)
   await pipelined([
     writeRecordChanges(tx, changes),
     writeLedgerRows(tx, settled),
@@ -77,8 +78,9 @@ export async function storeGroup(
     changeTags(tx, tagChangesOf({ admitted, changes }, ledger)),
     recordSilentDifferences(tx, account, silent),
     writeDrift(tx, admitted),
+    ...(emptyDays.length === 0 ? [tx.commit()] : []), // each of these has sent its statements
   ])
-  await explainEmptyDays(tx, settled, { ledger, nowMs })
+  await explainEmptyDays(tx, emptyDays, { ledger, nowMs })
   const suspicious = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))
   const results = judged.map(
     ({ reading, verdict }): StoreResult => ({

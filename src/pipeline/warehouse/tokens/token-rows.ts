@@ -2,7 +2,7 @@ import { createBatcher } from '../../../base/postgres/batcher.ts'
 import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 import type { TokenName } from '../../fleet/tokens.ts'
 import { isDataException } from '../postgres/sql-errors.ts'
-import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { type Pool, queryByIndex } from '../postgres/warehouse-pool.ts'
 
 export type TokenRow = {
   readonly generation: string
@@ -119,7 +119,7 @@ async function rowsByName<R extends NamedRow>(
   pool: Pool,
   statement: { name: string; text: string; values: unknown[] },
 ): Promise<Map<string, R>> {
-  const { rows } = await transaction(pool, (tx) => tx.query<R>(statement), 'by-index')
+  const rows = await queryByIndex<R>(pool, statement)
   return new Map(rows.map((row) => [keyOfRow(row), row]))
 }
 
@@ -193,12 +193,9 @@ function leaseOnce(pool: Pool, asks: readonly LeaseAsk[]): Promise<Map<string, N
 async function saveRows(pool: Pool, tokens: readonly SealedToken[]): Promise<boolean[]> {
   const names = tokens.map(({ name }) => name)
   const { kind, sql } = rowCondition(names)
-  const { rows } = await transaction(
-    pool,
-    (tx) =>
-      tx.query<{ n: number }>({
-        name: `save tokens of ${kind}s`,
-        text: `update vitalsync.tokens t
+  const rows = await queryByIndex<{ n: number }>(pool, {
+    name: `save tokens of ${kind}s`,
+    text: `update vitalsync.tokens t
           set generation = t.generation + 1, sealed = i.sealed, issued_at = to_timestamp(i.issued_ms / 1000),
             expires_at = to_timestamp(i.expires_ms / 1000), refresh_taken = 0, proven = false,
             unproven_before = case when t.proven or t.generation = 0 then 0 else t.unproven_before + 1 end,
@@ -208,17 +205,15 @@ async function saveRows(pool: Pool, tokens: readonly SealedToken[]): Promise<boo
             order by profile_id, account) i
           where ${sql} and t.lease_holder = i.holder and t.generation = i.leased
           returning i.n::int as n`,
-        values: [
-          ...nameColumns(names),
-          tokens.map(({ holder }) => holder),
-          tokens.map(({ leasedGeneration }) => leasedGeneration),
-          tokens.map(({ sealed }) => sealed),
-          tokens.map(({ issuedAtMs }) => issuedAtMs),
-          tokens.map(({ expiresAtMs }) => expiresAtMs),
-        ],
-      }),
-    'by-index',
-  )
+    values: [
+      ...nameColumns(names),
+      tokens.map(({ holder }) => holder),
+      tokens.map(({ leasedGeneration }) => leasedGeneration),
+      tokens.map(({ sealed }) => sealed),
+      tokens.map(({ issuedAtMs }) => issuedAtMs),
+      tokens.map(({ expiresAtMs }) => expiresAtMs),
+    ],
+  })
   const saved = new Set(rows.map(({ n }) => n))
   return tokens.map((_, index) => saved.has(index + 1))
 }
