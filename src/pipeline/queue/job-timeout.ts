@@ -22,15 +22,15 @@ export async function withJobTimeout<T>(
   }, job.timeoutMs)
   const signal = cancelled ? AbortSignal.any([cancelled, late.signal]) : late.signal
   let leaving: NodeJS.Timeout | undefined
-  const left = new Promise<never>((_resolve, reject) => {
-    onAbort(signal, () => {
-      leaving = setTimeout(() => reject(signal.reason), ABORT_TIMEOUT_MS)
-    })
+  const left = Promise.withResolvers<never>()
+  const stopListening = onAbort(signal, () => {
+    leaving = setTimeout(() => left.reject(signal.reason), ABORT_TIMEOUT_MS)
   })
   try {
-    return await Promise.race([run(signal), left])
+    return await Promise.race([run(signal), left.promise])
   } finally {
     clearTimeout(timer)
     clearTimeout(leaving)
+    stopListening()
   }
 }

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { withJobTimeout } from '../../../src/pipeline/queue/job-timeout.ts'
@@ -20,4 +21,21 @@ test('the timers of a job end with it, also when it ends after it was aborted', 
   stopping.abort()
   expect(await stopped).toBe('ended')
   expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a job that ended, well or not, leaves no listener at its signal: the runtime would keep the signal for ever', async () => {
+  const job = { name: 'job', payload: z.unknown(), attemptsMax: 1, timeoutMs: 1000, run: async () => noCounts }
+  const listening: number[] = []
+  const signals: AbortSignal[] = []
+  const run = async (signal: AbortSignal) => {
+    signals.push(signal)
+    listening.push(getEventListeners(signal, 'abort').length)
+    if (signals.length > 1) throw new Error('no')
+  }
+
+  await withJobTimeout(job, new AbortController().signal, run)
+  await expect(withJobTimeout(job, new AbortController().signal, run)).rejects.toThrow('no')
+
+  expect(listening).toEqual([1, 1])
+  expect(signals.map((signal) => getEventListeners(signal, 'abort'))).toEqual([[], []])
 })
