@@ -64,7 +64,7 @@ export function createLedger(options: LedgerOptions) {
   const { pushed, pulled } = options.catalogue
   const load = createBatcher({
     itemsMax: 500,
-    batchesAtOnce: 1,
+    batchesAtOnce: Math.min(2, options.pool.division.count), // few and large
     keyOf: options.pool.division.keyOf,
     run: (ids: readonly string[]) => loadPlans(options, ids),
   })
