@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto'
+import { ordinalArchetypes } from '../../src/base/contract/archetype.ts'
+import { scoreTypes } from '../../src/base/contract/score.ts'
 import { DAY } from '../../src/base/time/units.ts'
 
 /** The five derived streams of a cold pull, each with one record a day for thirty days, in the shapes upstream sends. */
@@ -26,11 +28,22 @@ export function cannedBody(stream: PulledName, { perDay = 1, ...options }: Canne
     const id = `${String(day).padStart(8, '0')}-aaaa-4bbb-8ccc-0123456789ab`
     const changed = options.changed && changes[stream] === day && kind === 0
     const record = recordOf[stream]({ at, id, changed })
-    return kind === 0
-      ? record
-      : { ...record, ...('name' in record ? { name: `kind-${kind}` } : { type: `kind-${kind}` }) }
+    return kind === 0 ? record : { ...record, ...otherKinds[stream][kind - 1] }
   })
   return JSON.stringify(records)
+}
+
+/** What makes a record one of another kind: kinds that the specification knows, in their units. */
+const scoreNames = scoreTypes.filter((type) => type !== 'sleep')
+const durations = ['active', 'activity_low_intensity', 'activity_medium_intensity', 'activity_high_intensity']
+const otherKinds: Record<PulledName, readonly object[]> = {
+  scores: scoreNames.map((type) => ({ type })),
+  biomarkers: durations.map((of) => ({ type: `${of}_duration`, unit: 'minute' })),
+  archetypes: Object.entries(ordinalArchetypes)
+    .filter(([name]) => name !== 'activity_level')
+    .map(([name, [value]]) => ({ name, value })),
+  trends: scoreNames.map((name) => ({ name })),
+  comparisons: scoreNames.map((name) => ({ name })),
 }
 
 /** Which day's record has another value in the changed variant. */
