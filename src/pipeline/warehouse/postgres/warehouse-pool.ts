@@ -33,7 +33,7 @@ type Divided = { readonly division: Division }
 
 export type Pool = Queryable &
   Pick<pg.Pool, 'connect' | 'end' | 'on'> &
-  Readonly<Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount'>> &
+  Readonly<Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount' | 'options'>> &
   Divided
 /** A connection of the pool. `query` also takes a statement with its own protocol handling, such as a cursor. */
 export type Connection = Queryable & { query<S extends pg.Submittable>(statement: S): S } & Pick<
@@ -45,7 +45,7 @@ export type Tx = Connection &
   Divided & {
     /**
      * Sends the commit behind the statements that are under way, without waiting for them: nothing is committed when one of them fails.
-     * No statement may follow. A transaction whose work does not call it commits when the work is done.
+     * No statement may follow. A transaction commits when its work is done where the work does not call it, or the pool does not pipeline.
      */
     readonly commit: () => Promise<void>
   }
@@ -154,7 +154,12 @@ async function repeated<T>(pool: Pool, work: Work<T>): Promise<T> {
 }
 
 /** A connection that carries out statements of the warehouse. */
-export function asTransaction(client: pg.PoolClient, { division }: Divided): Tx {
+export const asTransaction = (client: pg.PoolClient, pool: Pool): Tx => openTransaction(client, pool).tx
+
+/** A driver that does not pipeline warns of statements that wait in it. */
+const isPipelined = ({ options }: Pick<Pool, 'options'>): boolean => options.pipeline === true
+
+function openTransaction(client: pg.PoolClient, pool: Pool): { readonly tx: Tx; commit(): Promise<void> } {
   let committing: Promise<void> | undefined
   const query = (...statement: unknown[]): unknown => {
     if (committing) throw new Error('query: the transaction has sent its commit')
@@ -164,8 +169,13 @@ export function asTransaction(client: pg.PoolClient, { division }: Divided): Tx 
     committing ??= client.query('commit').then(requireCommitted)
     return committing
   }
-  // The driver's overloads have no one type.
-  return { query: query as Tx['query'], release: client.release.bind(client), division, commit }
+  const tx = {
+    query: query as Tx['query'], // the driver's overloads have no one type
+    release: client.release.bind(client),
+    division: pool.division,
+    commit: isPipelined(pool) ? commit : async () => undefined,
+  }
+  return { tx, commit }
 }
 
 /** Postgres answers the commit of a transaction in which a statement has failed with a rollback, and with no error. */
@@ -177,12 +187,10 @@ async function runTransaction<T>(pool: Pool, { work, plans, atOnce }: Work<T>): 
   const client = await pool.connect().catch((cause: Error) => {
     throw postgresUnreachable(cause)
   })
-  const tx = asTransaction(client, pool)
+  const { tx, commit } = openTransaction(client, pool)
   const begun = client.query(beginStatement(plans, pool.division))
-  const working = inTransaction(client, () => work(tx, begun), {
-    begin: async () => atOnce || (await begun),
-    commit: tx.commit,
-  })
+  const begin = async () => (atOnce && isPipelined(pool)) || (await begun)
+  const working = inTransaction(client, () => work(tx, begun), { begin, commit })
   return working.catch((error: unknown) => {
     throw pool.division.toCallersError(error)
   })

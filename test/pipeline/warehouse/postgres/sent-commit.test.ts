@@ -82,3 +82,22 @@ test('a statement by index is planned by index, in a transaction of its own that
   const after = await Promise.all([pool.query(mode), pool.query(mode)])
   expect(after.flatMap(({ rows }) => rows)).toEqual(Array(2).fill({ mode: 'auto', scan: 'on' }))
 })
+
+test('a pool that does not pipeline sends one statement after the other, so that its driver does not warn', async ({
+  warehouse,
+  warehouseUrl,
+  pool: _table,
+}) => {
+  const warnings: Error[] = []
+  const warned = (warning: Error) => void warnings.push(warning)
+  process.on('warning', warned)
+  const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 1, name: 'test' })
+
+  expect(await queryByIndex(pool, add('a'))).toEqual([{ text: 'a' }])
+  await transaction(pool, (tx) => pipelined<unknown>([tx.query(add('b')), tx.query(add('c')), tx.commit()]))
+
+  await pool.end()
+  process.off('warning', warned)
+  expect(await warehouse.rows('select text from notes order by 1')).toHaveLength(3)
+  expect(warnings).toEqual([])
+})
