@@ -33,9 +33,9 @@ export function cannedBody(stream: PulledName, { perDay = 1, ...options }: Canne
   return JSON.stringify(records)
 }
 
-/** What makes a record one of another kind: kinds that the specification knows, in their units. */
 const scoreNames = scoreTypes.filter((type) => type !== 'sleep')
 const durations = ['active', 'activity_low_intensity', 'activity_medium_intensity', 'activity_high_intensity']
+/** Fields that make a record one of another kind. The specification knows these kinds, in their units. */
 const otherKinds: Record<PulledName, readonly object[]> = {
   scores: scoreNames.map((type) => ({ type })),
   biomarkers: durations.map((of) => ({ type: `${of}_duration`, unit: 'minute' })),

@@ -37,7 +37,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     for (const [name, values] of [...figures, ...world.reread])
       say(`  ${name.padEnd(28)} ${spreadOf(values)} records/s`)
     if (!quick) await draw(figures)
-    const measures = measuresOf(new Map([...figures, ...world.reread]), world.written)
+    const measures = measuresOf(new Map([...figures, ...world.reread]), world.written, quick ? quickGoals : goals)
     return [...measures, await pullFromService(world, quick ? 1 : 3)]
   } finally {
     await upstream.close()
@@ -156,7 +156,13 @@ async function countWrites(databaseUrl: string): Promise<number> {
   return rows[0].n
 }
 
-function measuresOf(figures: ReadonlyMap<string, number[]>, written: readonly number[]): Measure[] {
+type Goals = Readonly<Record<'ceiling' | 'naive' | 'again' | 'postgres' | 'postgresAgain', number>>
+
+const goals: Goals = { ceiling: 0.88, naive: 12, again: 0.86, postgres: 0.68, postgresAgain: 0.88 }
+/** A run of one second is mostly a start: functions are not compiled yet, and connections not open. */
+const quickGoals: Goals = { ceiling: 0.7, naive: 9, again: 0.95, postgres: 0.53, postgresAgain: 0.9 }
+
+function measuresOf(figures: ReadonlyMap<string, number[]>, written: readonly number[], least: Goals): Measure[] {
   const value = (name: string) => rounded(median(figures.get(name) ?? []))
   const against = (ours: string, theirs: string, goal: number | null): Measure => {
     const ratio = rounded(ratioOf(figures, ours, theirs))
@@ -175,10 +181,14 @@ function measuresOf(figures: ReadonlyMap<string, number[]>, written: readonly nu
   const share = rounded(median(written))
   const measures = [
     ...(figures.has('Redis')
-      ? [against('Redis', 'ceiling', 0.74), against('Redis', 'naive', 9), against('Redis, read again', 'Redis', 1.06)]
+      ? [
+          against('Redis', 'ceiling', least.ceiling),
+          against('Redis', 'naive', least.naive),
+          against('Redis, read again', 'Redis', least.again),
+        ]
       : []),
-    against('Postgres engine', 'ceiling', 0.53),
-    against('Postgres engine, read again', 'Postgres engine', 0.96),
+    against('Postgres engine', 'ceiling', least.postgres),
+    against('Postgres engine, read again', 'Postgres engine', least.postgresAgain),
   ]
   return [
     ...measures,

@@ -12,7 +12,7 @@ import { startFastUpstream } from './upstream.ts'
 const logsPerProfile = 450
 const logsPerRequest = 90
 const inFlight = 64
-const GOAL = 0.19
+const GOAL = 0.37
 
 /** A million waiting data logs pushed, beside the same batches sent by bare undici. */
 export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
