@@ -2,7 +2,7 @@ import { createBatcher } from '../../../base/postgres/batcher.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { type EndedJob, paramsText } from '../../transfer/order.ts'
 import { backoffSql } from '../postgres/sql-time.ts'
-import { LOCK_TIMEOUT_MS, namedSql, type Pool, pipelined, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { LOCK_TIMEOUT_MS, namedSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { countEnded } from '../runs/open-orders.ts'
 
 export type FailureReason = { readonly reason: string; readonly hint: string | undefined }
@@ -110,7 +110,7 @@ async function finishProfiles(options: FinishOptions, ended: readonly EndedJob[]
         LOCK_TIMEOUT_MS,
       ],
     })
-  const work = (tx: Tx) => pipelined<unknown>([finish(tx), countEnded(tx, ended, 'done'), tx.commit()])
+  const work = (tx: Tx) => tx.commit([finish(tx), countEnded(tx, ended, 'done')])
   await transaction(pool, work, 'by-index')
   return ended.map(() => undefined)
 }

@@ -4,7 +4,7 @@ import type { Reading } from '../../transfer/reading.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { requestHashOf, taggedSpanOf } from '../../transfer/tagged-window.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
-import { namedSql, pipelined, type Tx } from '../postgres/warehouse-pool.ts'
+import { namedSql, type Tx } from '../postgres/warehouse-pool.ts'
 import { profileStreamKey } from './ledger-rows.ts'
 
 type AskedWindow = Pick<Reading, 'profileId' | 'stream' | 'window'>
@@ -58,23 +58,23 @@ export type TagChange = AskedWindow &
 const TAGS_PER_ROW_MAX = 100
 
 /**
- * Keeps the tags of these readings, and drops the tags of windows whose stored records these readings changed. Windows
+ * Statements that keep the tags of these readings, and drop the tags of windows whose stored records these readings changed. Windows
  * include both their ends upstream, so a window that only touches a record counts.
  */
-export async function changeTags(tx: Tx, changes: readonly TagChange[]): Promise<void> {
+export function changeTags(tx: Tx, changes: readonly TagChange[]) {
   const [kept, first] = [changes.filter(hasTag), changes.filter((change) => change.isFirst && hasTag(change))]
-  await pipelined([
+  return [
     ...(changes.length > 0 ? [dropTags(tx, changes)] : []),
-    ...(kept.length > 0 ? [keepTags(tx, kept)] : []),
+    ...(kept.length > 0 ? [keepTags(kept)] : []),
     ...(first.length > 0 ? [markTagged(tx, first)] : []),
-  ])
+  ]
 }
 
 const hasTag = ({ tag }: TagChange): boolean => tag !== undefined
 
 function dropTags(tx: Tx, changes: readonly TagChange[]) {
   const column = columnOf(changes)
-  return tx.query({
+  return {
     name: 'drop reading tags',
     text: `with input as materialized (
         select * from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::bool[], $6::bool[],
@@ -96,12 +96,12 @@ function dropTags(tx: Tx, changes: readonly TagChange[]) {
       column('timestamptz', ({ touched }) => microsOf(touched?.startMs)),
       column('timestamptz', ({ touched }) => microsOf(touched?.endMs)),
     ],
-  })
+  }
 }
 
-function keepTags(tx: Tx, changes: readonly TagChange[]) {
+function keepTags(changes: readonly TagChange[]) {
   const column = columnOf(changes)
-  return tx.query({
+  return {
     name: 'store reading tags',
     text: `insert into vitalsync.reading_tags (profile_id, stream, from_at, to_at, tag, request_hash, edges, read_at)
       select profile_id, stream, from_at, to_at, tag, request_hash, edges::jsonb, read_at
@@ -116,18 +116,18 @@ function keepTags(tx: Tx, changes: readonly TagChange[]) {
       column('text', ({ crossingHashes, reachesBack }) => JSON.stringify([crossingHashes, reachesBack])),
       column('timestamptz', ({ sentAtMs }) => sentAtMs * 1000),
     ],
-  })
+  }
 }
 
 function markTagged(tx: Tx, changes: readonly TagChange[]) {
   const column = columnOf(changes)
-  return tx.query({
+  return {
     name: 'mark tagged rows',
     text: `update vitalsync.ledger l set tagged = true
       from unnest($1::int8[], $2::text[]) as i(profile_id, stream)
       where l.profile_id = i.profile_id and l.stream = i.stream and ${namedSql(tx, 'l.profile_id', '$1')}`,
     values: [column('int8', ({ profileId }) => profileId), column('text', ({ stream }) => stream.name)],
-  })
+  }
 }
 
 /** The tag of a window as a plan loads it: stream, start, end, tag, hash of the request. */

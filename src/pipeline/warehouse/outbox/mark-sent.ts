@@ -15,7 +15,7 @@ export async function markSent(options: MarkOptions, pushes: readonly MarkedPush
   const work = async (tx: Tx) => {
     const deleting = deleteParcels(tx, pushes)
     await pipelined<unknown>([deleting, uncoverTouched(tx, options, touching), moveCheckpoints(tx, pushes)])
-    await pipelined([countPushedItems(tx, deletedOf(touching, await deleting)), tx.commit()])
+    await tx.commit([countPushedItems(tx, deletedOf(touching, await deleting))])
   }
   await transaction(options.pool, work, 'by-index')
   return []

@@ -44,10 +44,11 @@ export type Connection = Queryable & { query<S extends pg.Submittable>(statement
 export type Tx = Connection &
   Divided & {
     /**
-     * Sends the commit behind the statements that are under way, without waiting for them: nothing is committed when one of them fails.
-     * No statement may follow. A transaction commits when its work is done where the work does not call it, or the pool does not pipeline.
+     * Waits for these statements, as `pipelined` does, and sends the commit behind them before they are answered: nothing is committed
+     * when one of them fails. No statement may follow. A transaction commits when its work is done where the work does not call it, or
+     * the pool does not pipeline.
      */
-    readonly commit: () => Promise<void>
+    readonly commit: (statements: readonly Promise<unknown>[]) => Promise<void>
   }
 
 type WarehousePoolOptions = {
@@ -129,16 +130,22 @@ export const transaction = <T>(pool: Pool, work: (tx: Tx) => Promise<T>, plans: 
 export const transactionAtOnce = <T>(pool: Pool, work: (tx: Tx, begun: Promise<unknown>) => Promise<T>): Promise<T> =>
   repeated(pool, { work, plans: 'by-index', atOnce: true })
 
-/** One statement by index: `begin`, statement and `commit` go to the server together. */
-export const queryByIndex = <R extends pg.QueryResultRow>(pool: Pool, statement: pg.QueryConfig): Promise<R[]> =>
-  transactionAtOnce(pool, async (tx, begun) => {
+/**
+ * One statement by index: `begin`, statement and `commit` go to the server in one write. Where the statement is not sent, there is nothing
+ * to commit.
+ */
+export function queryByIndex<R extends pg.QueryResultRow>(pool: Pool, statement: pg.QueryConfig): Promise<R[]> {
+  const work: Work<R[]>['work'] = async (tx, begun, commit) => {
     const asked = tx.query<R>(statement)
-    await pipelined<unknown>([begun, asked, tx.commit()])
+    await pipelined<unknown>([begun, asked, ...(isPipelined(pool) ? [commit()] : [])])
     return (await asked).rows
-  })
+  }
+  return repeated(pool, { work, plans: 'by-index', atOnce: true })
+}
 
 type Work<T> = {
-  readonly work: (tx: Tx, begun: Promise<unknown>) => Promise<T>
+  /** `commit` sends the commit at once. */
+  readonly work: (tx: Tx, begun: Promise<unknown>, commit: () => Promise<void>) => Promise<T>
   readonly plans: PlanChoice
   readonly atOnce: boolean
 }
@@ -169,13 +176,32 @@ function openTransaction(client: pg.PoolClient, pool: Pool): { readonly tx: Tx; 
     committing ??= client.query('commit').then(requireCommitted)
     return committing
   }
+  const commitBehind = async (statements: readonly Promise<unknown>[]) => {
+    const isSent = isPipelined(pool) && (await areSent(statements))
+    await pipelined(isSent ? [...statements, commit()] : statements)
+  }
   const tx = {
     query: query as Tx['query'], // the driver's overloads have no one type
     release: client.release.bind(client),
     division: pool.division,
-    commit: isPipelined(pool) ? commit : async () => undefined,
+    commit: commitBehind,
   }
   return { tx, commit }
+}
+
+/**
+ * False: one of these statements has failed in this turn of the event loop, as when a value cannot be encoded. Postgres has not
+ * seen it, and would commit the others.
+ */
+async function areSent(statements: readonly Promise<unknown>[]): Promise<boolean> {
+  let failures = 0
+  for (const statement of statements) {
+    statement.catch(() => {
+      failures += 1
+    })
+  }
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  return failures === 0
 }
 
 /** Postgres answers the commit of a transaction in which a statement has failed with a rollback, and with no error. */
@@ -190,7 +216,7 @@ async function runTransaction<T>(pool: Pool, { work, plans, atOnce }: Work<T>): 
   const { tx, commit } = openTransaction(client, pool)
   const begun = client.query(beginStatement(plans, pool.division))
   const begin = async () => (atOnce && isPipelined(pool)) || (await begun)
-  const working = inTransaction(client, () => work(tx, begun), { begin, commit })
+  const working = inTransaction(client, () => work(tx, begun, commit), { begin, commit })
   return working.catch((error: unknown) => {
     throw pool.division.toCallersError(error)
   })

@@ -3,7 +3,7 @@ import type { Span } from '../../../base/time/spans.ts'
 import { READING_AGE_MAX_MS } from '../../ledger/judge.ts'
 import type { Fields, PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts'
-import type { Tx } from '../postgres/warehouse-pool.ts'
+import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import { driftOfRecords, NO_DRIFT, type ReadingExaminer } from '../readings/reading-drift.ts'
 import { findRecordChanges, writeRecordChanges } from '../readings/record-changes.ts'
 import { type AdmittedReading, latestStartMsOf, type RecordRow, toRecordRows } from '../readings/record-rows.ts'
@@ -56,7 +56,7 @@ export async function storeFitting(
     const byProfile = Map.groupBy(ofStream, ({ pull }) => pull.profile_id)
     const readings = [...byProfile.values()].map((entries) => readingOf(stream, entries, nowMs))
     const changes = await findRecordChanges(tx, stream, { first: [], later: readings, goneShareMax: 0 })
-    await writeRecordChanges(tx, [{ ...changes, changed: [] }])
+    await pipelined(writeRecordChanges(tx, [{ ...changes, changed: [] }]))
     const added = new Set(changes.added.map(({ row }) => row))
     const examined = readings.map((reading) => {
       const records = (byProfile.get(reading.profileId) ?? []).filter(({ row }) => added.has(row))

@@ -105,12 +105,11 @@ async function markGone(tx: Tx, stream: PulledStream, vanished: readonly Vanishe
   ])
 }
 
-/** Adds the new records and replaces the changed records. */
-export async function writeRecordChanges(tx: Tx, changes: readonly StreamChanges[]): Promise<void> {
-  await pipelined([
-    copyRows(tx, changes.filter(({ added }) => added.length > 0).map(toCopy)),
-    ...changes.filter(({ changed }) => changed.length > 0).map((change) => replaceRecords(tx, change)),
-  ])
+/** Adds the new records and replaces the changed records. Nothing is sent where one of them cannot be encoded. */
+export function writeRecordChanges(tx: Tx, changes: readonly StreamChanges[]): Promise<unknown>[] {
+  const copies = changes.filter(({ added }) => added.length > 0).map(toCopy)
+  const statements = changes.filter(({ changed }) => changed.length > 0).flatMap((change) => replacing(tx, change))
+  return [copyRows(tx, copies), ...statements.map((statement) => tx.query(statement))]
 }
 
 const toCopy = ({ stream, added }: StreamChanges): CopyCommand => ({
@@ -118,13 +117,13 @@ const toCopy = ({ stream, added }: StreamChanges): CopyCommand => ({
   rows: addRows(stream, added),
 })
 
-async function replaceRecords(tx: Tx, { stream, changed }: StreamChanges): Promise<void> {
+function replacing(tx: Tx, { stream, changed }: StreamChanges) {
   const { keep, replace } = replaceStatements(tx, stream)
   const values = replaceParameters(stream, changed)
-  await pipelined([
-    tx.query({ name: `keep former ${stream.name}`, text: keep, values: values.keep }),
-    tx.query({ name: `replace ${stream.name}`, text: replace, values: values.replace }),
-  ])
+  return [
+    { name: `keep former ${stream.name}`, text: keep, values: values.keep },
+    { name: `replace ${stream.name}`, text: replace, values: values.replace },
+  ]
 }
 
 /** The changes by one reading: the ends of the records that it added, and of the records that it replaced or marked gone. */

@@ -70,16 +70,17 @@ export async function storeGroup(
   const summaries = summarizeChanges(changes)
   const { settled, silent, lateness } = settleReadings(admitted, { ledger, summaries, suspiciousUnits, ...rules })
   const emptyDays = daysToExplain(settled, ledger)
-  await pipelined([
-    writeRecordChanges(tx, changes),
+  const tagStatements = changeTags(tx, tagChangesOf({ admitted, changes }, ledger))
+  const writing = [
+    ...writeRecordChanges(tx, changes),
     writeLedgerRows(tx, settled),
     releaseMended(tx, admitted),
     quarantineInvalid(tx, admitted, nowMs),
-    changeTags(tx, tagChangesOf({ admitted, changes }, ledger)),
+    ...tagStatements.map((statement) => tx.query(statement)),
     recordSilentDifferences(tx, account, silent),
     writeDrift(tx, admitted),
-    ...(emptyDays.length === 0 ? [tx.commit()] : []), // each of these has sent its statements
-  ])
+  ]
+  await (emptyDays.length === 0 ? tx.commit(writing) : pipelined<unknown>(writing))
   await explainEmptyDays(tx, emptyDays, { ledger, nowMs })
   const suspicious = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))
   const results = judged.map(

@@ -4,6 +4,7 @@ import {
   type Pool,
   pipelined,
   queryByIndex,
+  type Tx,
   transaction,
   transactionAtOnce,
 } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
@@ -23,7 +24,7 @@ const add = (text: string) => ({ text: 'insert into notes values ($1) returning 
 
 test('a commit that was sent behind its statements commits them', async ({ pool, warehouse }) => {
   const done = await transaction(pool, async (tx) => {
-    await pipelined<unknown>([tx.query(add('a')), tx.query(add('b')), tx.commit()])
+    await tx.commit([tx.query(add('a')), tx.query(add('b'))])
     return 'done'
   })
 
@@ -36,12 +37,27 @@ test('a commit that was sent behind a statement that fails commits nothing, and 
   warehouse,
 }) => {
   const failing = transaction(pool, async (tx) => {
-    await pipelined<unknown>([tx.query(add('a')), tx.query(add('a')), tx.query(add('b')), tx.commit()])
+    await tx.commit([tx.query(add('a')), tx.query(add('a')), tx.query(add('b'))])
   })
 
   await expect(failing).rejects.toThrow(/unique/)
   expect(await warehouse.rows('select text from notes')).toEqual([])
   expect(await queryByIndex(pool, add('c'))).toEqual([{ text: 'c' }])
+})
+
+const endless: { self?: object } = {}
+endless.self = endless
+
+test.for([
+  ['by our own code', async () => Promise.reject(new Error('circular'))],
+  ['by the driver', async (tx: Tx) => tx.query({ ...add('b'), values: [endless] })],
+] as const)('a statement that cannot be encoded, %s, keeps the commit back', async ([, fail], { pool, warehouse }) => {
+  const failing = transaction(pool, async (tx) => {
+    await tx.commit([tx.query(add('a')), fail(tx), tx.query(add('c'))])
+  })
+
+  await expect(failing).rejects.toThrow('circular')
+  expect(await warehouse.rows('select text from notes')).toEqual([])
 })
 
 test('a failure that the work does not await is not taken for a commit', async ({ pool, warehouse }) => {
@@ -56,7 +72,7 @@ test('a failure that the work does not await is not taken for a commit', async (
 
 test('no statement follows a commit', async ({ pool, warehouse }) => {
   const late = transaction(pool, async (tx) => {
-    await pipelined<unknown>([tx.query(add('a')), tx.commit()])
+    await tx.commit([tx.query(add('a'))])
     await tx.query(add('b'))
   })
 
@@ -94,7 +110,7 @@ test('a pool that does not pipeline sends one statement after the other, so that
   const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 1, name: 'test' })
 
   expect(await queryByIndex(pool, add('a'))).toEqual([{ text: 'a' }])
-  await transaction(pool, (tx) => pipelined<unknown>([tx.query(add('b')), tx.query(add('c')), tx.commit()]))
+  await transaction(pool, (tx) => tx.commit([tx.query(add('b')), tx.query(add('c'))]))
 
   await pool.end()
   process.off('warning', warned)

@@ -74,6 +74,18 @@ test('a failure without end is thrown, with nothing stored, nothing covered and 
   expect(await writer.store(scoresReading({ profileId: bob, sentAtMs, ...tags }))).toMatchObject({ written: 1 })
 })
 
+test('a failure before all is sent is thrown, with nothing stored and nothing covered', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { writer, rows, startedAtMs: sentAtMs } = warehouse
+  const records = [1, 2, 3, 4].map((day) => scoreRecord({ scoreDateTime: march(day) }))
+  const invalid = [{ path: '', reason: '', raw: Object('no text') }] // it has no digest
+
+  await expect(writer.store(scoresReading({ profileId: ada, sentAtMs, records, invalid }))).rejects.toThrow()
+
+  expect(await warehouse.covered(ada, 'scores')).toBe('{}')
+  expect(await rows('select 1 from vitalsync.scores')).toEqual([])
+})
+
 test('one reading among sixteen that Postgres refuses is found by halving', async ({ warehouse }) => {
   const people = await warehouse.addNeighbours(16)
   const { writer, rows, startedAtMs: sentAtMs } = warehouse
