@@ -21,6 +21,7 @@ const poisons = {
   'no name': `{"scoreDateTime":"${march(2)}"}`,
   'a day that no month has': '{"type":"sleep","scoreDateTime":"2026-02-30T00:00:00Z"}',
   'a day in the year 99999': '{"type":"sleep","scoreDateTime":"99999-01-01T00:00:00Z"}',
+  'an object without a text for a day': '{"type":"sleep","scoreDateTime":{"toString":1}}',
 }
 
 test('a record that cannot be stored costs neither the other records nor other profiles anything', async ({
