@@ -142,7 +142,7 @@ function writeValue(type: ColumnType, value: Exclude<ColumnValue, null>, offset:
     case 'date':
       return writeInt32(Math.floor((numberOf(value) - POSTGRES_EPOCH_MS) / DAY), writeInt32(4, offset))
     case 'timestamptz':
-      return writeInt64(numberOf(value) - POSTGRES_EPOCH_MS * 1000, offset)
+      return writeInstant(numberOf(value), offset)
     case 'int4':
       return writeInt32(int4Of(numberOf(value)), writeInt32(4, offset))
     case 'int8':
@@ -209,6 +209,14 @@ function writeShort(text: string, offset: number): boolean {
     scratch[offset + index] = code
   }
   return true
+}
+
+function writeInstant(micros: number, offset: number): number {
+  const value = micros - POSTGRES_EPOCH_MS * 1000
+  if (Number.isSafeInteger(value)) return writeInt64(value, offset)
+  // Before 1715, counted from 2000, there are more microseconds than a number can hold.
+  view.setBigInt64(writeInt32(8, offset), BigInt(micros) - BigInt(POSTGRES_EPOCH_MS * 1000))
+  return offset + 12
 }
 
 function writeInt64(value: number, offset: number): number {

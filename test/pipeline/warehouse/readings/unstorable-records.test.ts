@@ -149,6 +149,20 @@ test('a record that passes the trial in Postgres is stored like any other, by it
   expect(row).toEqual({ body: raw, note: '😀' })
 })
 
+test('an instant of 1684 is stored to the microsecond', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const records = [scoreRecord({ scoreDateTime: '1684-07-28T00:12:25.260001Z' }), ...good]
+
+  const stored = await warehouse.writer.store(
+    scoresReading({ profileId: ada, sentAtMs: warehouse.startedAtMs, records }),
+  )
+
+  expect(stored).toMatchObject({ written: 3, invalid: 0 })
+  expect(await warehouse.rows('select score_date_time::text as at from vitalsync.scores order by 1 limit 1')).toEqual([
+    { at: '1684-07-28 00:12:25.260001+00' },
+  ])
+})
+
 test('an invalid record that is seen again only counts up in quarantine', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { writer, rows, startedAtMs } = warehouse
