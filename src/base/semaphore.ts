@@ -1,3 +1,5 @@
+import { onAbort } from './on-abort.ts'
+
 /** Seekers of one group wait for one another; groups take turns. */
 type Seeker<Group> = { readonly group: Group; readonly signal?: AbortSignal | undefined }
 
@@ -59,8 +61,7 @@ export function createSemaphore<Group, S extends Seeker<Group>>(options: Semapho
       if (line.delete(waiter) && line.size === 0) lines.delete(group)
       resolve(undefined)
     }
-    signal?.addEventListener('abort', giveUp)
-    return promise.finally(() => signal?.removeEventListener('abort', giveUp))
+    return signal === undefined ? promise : promise.finally(onAbort(signal, giveUp))
   }
   return {
     async acquire(seeker) {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { Halted, RetryLater, Unanswered } from '../../../base/errors.ts'
+import { onAbort } from '../../../base/on-abort.ts'
 import type { Sleep } from '../../../base/sleep.ts'
 import { MINUTE, SECOND } from '../../../base/time/units.ts'
 import {
@@ -255,8 +256,6 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   const givenUp = () => new Unanswered('call upstream: given up by its caller', { cause: signal.reason })
   if (signal.aborted) throw givenUp()
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(givenUp())
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+    promise.then(resolve, reject).finally(onAbort(signal, () => reject(givenUp())))
   })
 }

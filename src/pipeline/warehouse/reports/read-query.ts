@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { Problem, UsageProblem } from '../../../base/errors.ts'
+import { onAbort } from '../../../base/on-abort.ts'
 import { sqlState } from '../../../base/postgres/postgres-errors.ts'
 import { openPostgresPool } from '../../../base/postgres/postgres-pool.ts'
 import { questionsPassword, readQuestionsRole } from '../../../base/postgres/reading-role.ts'
@@ -43,8 +44,7 @@ type Question = {
 export async function* readQuery(source: QuestionSource, question: Question): AsyncGenerator<QueryRows, undefined> {
   const { rowsAtOnce, bytesMax, parsesJson, signal } = question
   const { client, end } = await logIn(source, question)
-  const leave = () => destroyConnection(client)
-  signal.addEventListener('abort', leave)
+  const stopListening = onAbort(signal, () => destroyConnection(client))
   const bytes = limitBytes(client, bytesMax)
   const endMs = performance.now() + question.timeoutMs
   const setTimeLeft = () =>
@@ -70,7 +70,7 @@ export async function* readQuery(source: QuestionSource, question: Question): As
     signal.throwIfAborted()
     throw queryProblem(error, { isTooLarge: bytes.isExceeded(), ...question })
   } finally {
-    signal.removeEventListener('abort', leave)
+    stopListening()
     await end()
   }
 }
