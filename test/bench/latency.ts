@@ -1,4 +1,4 @@
-import { Pool } from 'undici'
+import { measureBareRequests } from './bare-requests.ts'
 import { firstDay, pulledNames } from './canned.ts'
 import { startEngines } from './engines.ts'
 import { type Measure, median, type RoundOptions, rounded, spreadOf } from './measure.ts'
@@ -61,23 +61,17 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
   }
 }
 
-/** Requests a second of a client that keeps nothing. */
-async function bareRate(upstream: FastUpstream, { inFlight, requests }: { inFlight: number; requests: number }) {
-  const http = new Pool(upstream.url, { connections: inFlight, pipelining: 1 })
+function bareRate(upstream: FastUpstream, { inFlight, requests }: { inFlight: number; requests: number }) {
   const window = { startAt: new Date(firstDay(Date.now())).toISOString(), endAt: new Date().toISOString() }
   const headers = { authorization: 'account account-token' }
-  let left = requests
-  const startedAt = performance.now()
-  const worker = async () => {
-    while (left-- > 0) {
+  return measureBareRequests(upstream.url, {
+    inFlight,
+    requests,
+    async send(http) {
       const answer = await http.request({ method: 'GET', path: pathOf('scores', 'person-1', window), headers })
       await answer.body.arrayBuffer()
-    }
-  }
-  await Promise.all(Array.from({ length: inFlight }, worker))
-  const seconds = (performance.now() - startedAt) / 1000
-  await http.close()
-  return requests / seconds
+    },
+  })
 }
 
 /** How much of the permits' time requests were under way, and why not else: no request waited, or one waited though permits were idle. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { Pool } from 'undici'
 import { DAY } from '../../src/base/time/units.ts'
+import { measureBareRequests } from './bare-requests.ts'
 import { cannedLog } from './canned.ts'
 import { costPer, readCost } from './cost.ts'
 import { type Engines, startEngines } from './engines.ts'
@@ -121,7 +121,6 @@ export async function fetchTokens({ upstream, pool }: Filling): Promise<void> {
 
 /** The same bytes in the same batches, from memory, with nothing kept of it. */
 async function sendBare(upstreamUrl: string, profiles: number): Promise<number> {
-  const http = new Pool(upstreamUrl, { connections: inFlight, pipelining: 1 })
   const start = Date.now() - 2 * DAY
   const bodies = Array.from({ length: logsPerProfile / logsPerRequest }, (_, batch) =>
     Array.from({ length: logsPerRequest }, (_, number) => {
@@ -130,10 +129,10 @@ async function sendBare(upstreamUrl: string, profiles: number): Promise<number> 
     }),
   )
   const requests = profiles * bodies.length
-  let next = 0
-  const startedAt = performance.now()
-  const worker = async () => {
-    for (let at = next++; at < requests; at = next++) {
+  const rate = await measureBareRequests(upstreamUrl, {
+    inFlight,
+    requests,
+    async send(http, at) {
       const answer = await http.request({
         method: 'POST',
         path: '/api/v1/profile/data/log',
@@ -141,10 +140,7 @@ async function sendBare(upstreamUrl: string, profiles: number): Promise<number> 
         body: `[${(bodies[at % bodies.length] ?? []).join(',')}]`,
       })
       JSON.parse(await answer.body.text())
-    }
-  }
-  await Promise.all(Array.from({ length: inFlight }, worker))
-  const seconds = (performance.now() - startedAt) / 1000
-  await http.close()
-  return (requests * logsPerRequest) / seconds
+    },
+  })
+  return rate * logsPerRequest
 }

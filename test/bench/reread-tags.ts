@@ -1,8 +1,8 @@
 import pg from 'pg'
-import { Pool } from 'undici'
 import { catalogue } from '../../config/streams.ts'
 import { HOUR } from '../../src/base/time/units.ts'
 import { accountDigest } from '../../src/pipeline/upstream/client.ts'
+import { measureBareRequests } from './bare-requests.ts'
 import { firstDay, type PulledName, pulledNames } from './canned.ts'
 import { type Engines, startEngines } from './engines.ts'
 import { alternate, type Contestant, type Measure, measureBeside, type RoundOptions, spreadOf } from './measure.ts'
@@ -37,7 +37,7 @@ type Conditions = {
 const nights: readonly Conditions[] = [
   { perDay: 1, latencyMs: 0, inFlight: jobsForAll, goals: { whole: 2.4, bare: 0.31 } },
   { perDay: 5, latencyMs: 0, inFlight: jobsForAll, goals: { whole: 7.7, bare: 0.33 } },
-  { perDay: 5, latencyMs: 20, inFlight: 64, goals: { whole: 4.7, bare: 0.67 } },
+  { perDay: 5, latencyMs: 20, inFlight: 64, goals: { whole: 4.7, bare: 0.82 } },
 ]
 
 /**
@@ -161,25 +161,21 @@ async function bareConditional({ engines, upstream, profiles, latencyMs, inFligh
   await upstream.set({ changed: true, changedEvery: CHANGED_EVERY, tags: true, latencyMs })
   await engines.settle()
   const window = { startAt: new Date(firstDay(Date.now())).toISOString(), endAt: new Date().toISOString() }
-  const http = new Pool(upstream.url, { connections: inFlight, pipelining: 1 })
   const headers = { authorization: 'account account-token', 'if-none-match': '"v0"' }
   const externalIds = people(profiles)
   const windows = profiles * pulledNames.length
-  let next = 0
   let unchanged = 0
-  const worker = async () => {
-    for (let at = next++; at < windows; at = next++) {
+  const rate = await measureBareRequests(upstream.url, {
+    inFlight,
+    requests: windows,
+    async send(http, at) {
       const externalId = externalIds[Math.floor(at / pulledNames.length)] ?? ''
       const name: PulledName = pulledNames[at % pulledNames.length] ?? 'scores'
       const answer = await http.request({ method: 'GET', path: pathOf(name, externalId, window), headers })
       if (answer.statusCode === 304) unchanged += 1
       await answer.body.arrayBuffer()
-    }
-  }
-  const startedAt = performance.now()
-  await Promise.all(Array.from({ length: inFlight }, worker))
-  const seconds = (performance.now() - startedAt) / 1000
-  await http.close()
+    },
+  })
   if (unchanged === 0 || unchanged === windows) throw new Error(`measure reread-tags: ${unchanged} bare 304s`)
-  return windows / seconds
+  return rate
 }
