@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 
 /**
  * Hands the kernel at once what one turn of the event loop writes. A write to a server on the same machine wakes the server, which costs
- * more than the bytes: ten statements in one write cost a fifth of ten writes.
+ * more than the bytes.
  */
 export function writeTurnsTogether(socket: Socket): void {
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean // the overloads have no one type

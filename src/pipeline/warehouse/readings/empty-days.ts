@@ -48,7 +48,6 @@ export async function explainEmptyDays(
   explaining: readonly DaysOfStream[],
   { ledger, nowMs }: { readonly ledger: ReadonlyMap<string, LockedLedgerRow>; readonly nowMs: number },
 ): Promise<void> {
-  if (explaining.length === 0) return
   const found = await pipelined(explaining.map(({ stream, days }) => findEmptyDays(tx, stream, days)))
   const evidence = await readEvidence(
     tx,

@@ -97,7 +97,7 @@ export function toRecordRow(stream: PulledStream, record: SourceRecord): RecordR
     if (column.key) key += `${cell}\u0000`
     if (column.name === stream.startColumn) {
       startMicros = cell as number | null // the cell of an instant is a number of microseconds
-      startText = textOf(found)
+      startText = textOrEmpty(found)
     }
     if (column.name === stream.endColumn) endMicros = cell as number | null
     if (column.name === 'periodicity') periodicity = cell
@@ -129,7 +129,7 @@ function cellOfColumn(column: Column, value: unknown): ColumnValue | undefined {
 }
 
 /** Nothing else names a day, and an object may refuse to become a text. */
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 function cellOfType(type: Column['type'], value: unknown): ColumnValue | undefined {
   switch (type) {
@@ -195,7 +195,7 @@ export function windowEdgesOf(rows: readonly RecordRow[], window: Span): WindowE
 export function localDateTextOf(stream: PulledStream, record: unknown): string | undefined {
   const start = stream.columns.find(({ name }) => name === stream.startColumn)
   const localDateMs =
-    start && localDateMsOf(stream, textOf(pickValue(start, Object(record))), Object(record).periodicity)
+    start && localDateMsOf(stream, textOrEmpty(pickValue(start, Object(record))), Object(record).periodicity)
   if (typeof localDateMs !== 'number' || localDateMs < YEAR_1_MS || localDateMs > YEAR_9999_MS) return undefined
   return new Date(localDateMs).toISOString().slice(0, 10)
 }
@@ -207,7 +207,7 @@ export function furtherDaysOf(
 ): number {
   const msOf = (name: string | undefined) => {
     const column = columns.find((each) => each.name === name)
-    return ((column && instantMicrosOf(textOf(pickValue(column, Object(record))))) ?? Number.NaN) / 1000
+    return ((column && instantMicrosOf(textOrEmpty(pickValue(column, Object(record))))) ?? Number.NaN) / 1000
   }
   const days = needs ? 1 : Math.round(Math.min(msOf(endColumn) - msOf(startColumn), longestMs) / DAY)
   return days > 1 ? days - 1 : 0
@@ -225,6 +225,6 @@ function localDateMsOf(stream: PulledStream, startText: string, periodicity: unk
   const day = epochDayOf(startText)
   const startDayMs = day === undefined ? Date.parse(`${startText.slice(0, 10)}T00:00:00Z`) : day * DAY
   if (Number.isNaN(startDayMs)) return null
-  const isOfDay = stream.dayPeriodicities?.includes(textOf(periodicity).toLowerCase()) ?? false
+  const isOfDay = stream.dayPeriodicities?.includes(textOrEmpty(periodicity).toLowerCase()) ?? false
   return isOfDay && startText.slice(11, 13) >= '12' ? startDayMs + DAY : startDayMs
 }

@@ -80,8 +80,11 @@ export async function storeGroup(
     recordSilentDifferences(tx, account, silent),
     writeDrift(tx, admitted),
   ]
-  await (emptyDays.length === 0 ? tx.commit(writing) : pipelined<unknown>(writing))
-  await explainEmptyDays(tx, emptyDays, { ledger, nowMs })
+  if (emptyDays.length === 0) await tx.commit(writing)
+  else {
+    await pipelined<unknown>(writing)
+    await explainEmptyDays(tx, emptyDays, { ledger, nowMs })
+  }
   const suspicious = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))
   const results = judged.map(
     ({ reading, verdict }): StoreResult => ({

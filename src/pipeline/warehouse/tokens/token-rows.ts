@@ -196,15 +196,15 @@ async function saveRows(pool: Pool, tokens: readonly SealedToken[]): Promise<boo
   const rows = await queryByIndex<{ n: number }>(pool, {
     name: `save tokens of ${kind}s`,
     text: `update vitalsync.tokens t
-          set generation = t.generation + 1, sealed = i.sealed, issued_at = to_timestamp(i.issued_ms / 1000),
-            expires_at = to_timestamp(i.expires_ms / 1000), refresh_taken = 0, proven = false,
-            unproven_before = case when t.proven or t.generation = 0 then 0 else t.unproven_before + 1 end,
-            lease_holder = null, lease_until = null
-          from (select * from unnest($1::text[], $2::int8[], $3::uuid[], $4::int8[], $5::bytea[], $6::float8[], $7::float8[])
-              with ordinality as u(account, profile_id, holder, leased, sealed, issued_ms, expires_ms, n)
-            order by profile_id, account) i
-          where ${sql} and t.lease_holder = i.holder and t.generation = i.leased
-          returning i.n::int as n`,
+      set generation = t.generation + 1, sealed = i.sealed, issued_at = to_timestamp(i.issued_ms / 1000),
+        expires_at = to_timestamp(i.expires_ms / 1000), refresh_taken = 0, proven = false,
+        unproven_before = case when t.proven or t.generation = 0 then 0 else t.unproven_before + 1 end,
+        lease_holder = null, lease_until = null
+      from (select * from unnest($1::text[], $2::int8[], $3::uuid[], $4::int8[], $5::bytea[], $6::float8[], $7::float8[])
+          with ordinality as u(account, profile_id, holder, leased, sealed, issued_ms, expires_ms, n)
+        order by profile_id, account) i
+      where ${sql} and t.lease_holder = i.holder and t.generation = i.leased
+      returning i.n::int as n`,
     values: [
       ...nameColumns(names),
       tokens.map(({ holder }) => holder),
