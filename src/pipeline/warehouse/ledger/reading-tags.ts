@@ -58,16 +58,17 @@ export type TagChange = AskedWindow &
 const TAGS_PER_ROW_MAX = 100
 
 /**
- * Statements that keep the tags of these readings, and drop the tags of windows whose stored records these readings changed. Windows
- * include both their ends upstream, so a window that only touches a record counts.
+ * Sends, when it is called, statements that keep the tags of these readings, and drop the tags of windows whose stored records these
+ * readings changed. Windows include both their ends upstream, so a window that only touches a record counts.
  */
-export function changeTags(tx: Tx, changes: readonly TagChange[]) {
+export function prepareTagChanges(tx: Tx, changes: readonly TagChange[]): () => Promise<unknown>[] {
   const [kept, first] = [changes.filter(hasTag), changes.filter((change) => change.isFirst && hasTag(change))]
-  return [
+  const statements = [
     ...(changes.length > 0 ? [dropTags(tx, changes)] : []),
     ...(kept.length > 0 ? [keepTags(kept)] : []),
     ...(first.length > 0 ? [markTagged(tx, first)] : []),
   ]
+  return () => statements.map((statement) => tx.query(statement))
 }
 
 const hasTag = ({ tag }: TagChange): boolean => tag !== undefined

@@ -134,13 +134,13 @@ export const transactionAtOnce = <T>(pool: Pool, work: (tx: Tx, begun: Promise<u
  * One statement by index: `begin`, statement and `commit` go to the server in one write. Where the statement is not sent, there is nothing
  * to commit.
  */
-export function queryByIndex<R extends pg.QueryResultRow>(pool: Pool, statement: pg.QueryConfig): Promise<R[]> {
+export async function queryByIndex<R extends pg.QueryResultRow>(pool: Pool, statement: pg.QueryConfig): Promise<R[]> {
   const work: Work<R[]>['work'] = async (tx, begun, commit) => {
     const asked = tx.query<R>(statement)
     await pipelined<unknown>([begun, asked, ...(isPipelined(pool) ? [commit()] : [])])
     return (await asked).rows
   }
-  return repeated(pool, { work, plans: 'by-index', atOnce: true })
+  return await repeated(pool, { work, plans: 'by-index', atOnce: true })
 }
 
 type Work<T> = {
@@ -216,10 +216,12 @@ async function runTransaction<T>(pool: Pool, { work, plans, atOnce }: Work<T>): 
   const { tx, commit } = openTransaction(client, pool)
   const begun = client.query(beginStatement(plans, pool.division))
   const begin = async () => (atOnce && isPipelined(pool)) || (await begun)
-  const working = inTransaction(client, () => work(tx, begun, commit), { begin, commit })
-  return working.catch((error: unknown) => {
+  try {
+    // Awaited, so that the stack of an error, or of a statement, names the caller of the transaction.
+    return await inTransaction(client, () => work(tx, begun, commit), { begin, commit })
+  } catch (error) {
     throw pool.division.toCallersError(error)
-  })
+  }
 }
 
 /**

@@ -4,7 +4,7 @@ import type { SettleSettings } from '../../ledger/settle-time.ts'
 import type { Belief } from '../../ledger/suspicion.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, lockLedgerRows, profileStreamKey, writeLedgerRows } from '../ledger/ledger-rows.ts'
-import { changeTags, findHeldTags, type HeldTags } from '../ledger/reading-tags.ts'
+import { findHeldTags, type HeldTags, prepareTagChanges } from '../ledger/reading-tags.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import { daysToExplain, explainEmptyDays } from './empty-days.ts'
 import { quarantineInvalid, releaseMended } from './invalid-records.ts'
@@ -70,13 +70,13 @@ export async function storeGroup(
   const summaries = summarizeChanges(changes)
   const { settled, silent, lateness } = settleReadings(admitted, { ledger, summaries, suspiciousUnits, ...rules })
   const emptyDays = daysToExplain(settled, ledger)
-  const tagStatements = changeTags(tx, tagChangesOf({ admitted, changes }, ledger))
+  const sendTagChanges = prepareTagChanges(tx, tagChangesOf({ admitted, changes }, ledger))
   const writing = [
     ...writeRecordChanges(tx, changes),
     writeLedgerRows(tx, settled),
     releaseMended(tx, admitted),
     quarantineInvalid(tx, admitted, nowMs),
-    ...tagStatements.map((statement) => tx.query(statement)),
+    ...sendTagChanges(),
     recordSilentDifferences(tx, account, silent),
     writeDrift(tx, admitted),
   ]
