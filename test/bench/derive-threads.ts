@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import pg from 'pg'
 import { pino } from 'pino'
 import { DAY, HOUR } from '../../src/base/time/units.ts'
@@ -7,6 +8,7 @@ import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-pe
 import { storeDataLogs } from '../../src/service/store/data-logs.ts'
 import { migrateService } from '../../src/service/store/migrate-service.ts'
 import { createServicePool } from '../../src/service/store/service-pool.ts'
+import { readCost, totalOf } from './cost.ts'
 import { startEngines } from './engines.ts'
 import { alternate, type Measure, median, type RoundOptions, ratioOf, rounded } from './measure.ts'
 
@@ -15,7 +17,11 @@ const nowMs = Date.parse('2026-11-18T15:00:00Z')
 const kindsOfLife = 8
 const GOAL = 1.28
 
-/** Days of profiles derived a second by 1, 2 and 4 threads, from the stored logs to the stored records, from the same logs. */
+/**
+ * Days of profiles derived a second by 1, 2 and 4 threads, from the stored logs to the stored records, from the same logs. A thread and
+ * Postgres work at the same time, so that one thread already keeps more than one core busy: what the cores of this machine allow is the
+ * processor time of a day by one thread, spent on all of them.
+ */
 export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
   const [people, days, rounds] = quick ? [24, 10, 3] : [72, 14, 5]
   const engines = await startEngines()
@@ -25,12 +31,14 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     const admin = new pg.Client({ connectionString: engines.adminUrl })
     await admin.connect()
     const answers = new Set<string>()
+    const dayMs: number[] = []
     const contestants = [1, 2, 4].map((threads) => ({
       name: nameOf(threads),
       async measure(): Promise<number> {
         const databaseUrl = await copyOf(admin, filled)
         await engines.settle()
-        const rate = await deriveAll(databaseUrl, threads)
+        const { rate, processorMs } = await deriveAll(databaseUrl, threads)
+        if (threads === 1) dayMs.push(processorMs)
         answers.add(await digestOf(databaseUrl))
         await engines.drop(databaseUrl)
         return rate
@@ -40,6 +48,9 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     await admin.end()
     say(`    ${answers.size === 1 ? 'the records of all rounds are the same' : `${answers.size} different answers`}`)
     if (answers.size !== 1) throw new Error('derive with threads: the records differ')
+    const allowed = (availableParallelism() * 1000) / median(dayMs)
+    const inAll = Math.round((100 * median(figures.get(nameOf(2)) ?? [])) / allowed)
+    say(`    the cores allow ${Math.round(allowed)} days/s; two threads reach ${inAll} % of it`)
     return [1, 2, 4].map((threads): Measure => {
       const ratio = rounded(ratioOf(figures, nameOf(threads), nameOf(1)))
       return {
@@ -91,8 +102,8 @@ async function copyOf(admin: pg.Client, databaseUrl: string): Promise<string> {
   return url.href
 }
 
-/** Days derived a second, once each thread has started and warmed up on its share of some profiles. */
-async function deriveAll(databaseUrl: string, threads: number): Promise<number> {
+/** Days derived a second, and the processor time of one, once each thread has started and warmed up on its share of some profiles. */
+async function deriveAll(databaseUrl: string, threads: number): Promise<{ rate: number; processorMs: number }> {
   const pool = createServicePool({ databaseUrl, log, connectionsMax: 2, statementTimeoutMs: HOUR })
   const daysLeft = async () => (await pool.query('select count(*)::int as left from service.dirty_days')).rows[0]?.left
   const { rows } = await pool.query<{ id: string }>('select profile_id as id from service.profiles order by 1')
@@ -106,14 +117,15 @@ async function deriveAll(databaseUrl: string, threads: number): Promise<number> 
   const recompute = await startRecompute({ pool, databaseUrl, log, clock, threads, everyMs: HOUR, mayDerive })
   await recompute.idle()
   allowed = null
-  const [waiting, startedAt] = [await daysLeft(), performance.now()]
+  const [waiting, before, startedAt] = [await daysLeft(), readCost(), performance.now()]
   await recompute.idle()
   const seconds = (performance.now() - startedAt) / 1000
+  const processorMs = totalOf(before, readCost()) / 1000 / waiting
   await recompute.close()
   const left = await daysLeft()
   await pool.end()
   if (left !== 0) throw new Error('derive with threads: days are left')
-  return waiting / seconds
+  return { rate: waiting / seconds, processorMs }
 }
 
 /** A digest of every record without the time at which it was made. */
