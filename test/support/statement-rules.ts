@@ -5,7 +5,7 @@
 
 const tables = [
   ...['profiles', 'ledger', 'refusals', 'failures', 'quarantine', 'parcels', 'items', 'history', 'reading_tags'],
-  ...['silent_differences', 'differences', 'log_days', 'empty_days', 'silence', 'silence_events'],
+  ...['silent_differences', 'differences', 'log_days', 'empty_days', 'silence', 'silence_events', 'drift_people'],
   ...['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons', 'tags', 'demographics', 'device_information'],
 ].join('|')
 
@@ -26,6 +26,10 @@ const locking = /\bfor\s+(no\s+key\s+)?(update|share|key\s+share)\b/i
 /** A cast of a column that depends on settings, such as the time zone. */
 const stableCast = /\b[a-z]\w*\.\w+::(timestamptz|tstzrange|date)\b/i
 const volatileCall = /\b(clock_timestamp|random|gen_random_uuid|nextval)\s*\(/i
+/** An insert may call immutable functions alone where it updates the row of a conflict. */
+const conflictUpdate = /\bdo\s+update\s+set\b[\s\S]*/i
+const unstableCall =
+  /\b(jsonb?_build_\w+|to_jsonb?|to_char|format|concat(_ws)?|date_part|date_trunc|now|(statement|transaction|clock)_timestamp)\s*\(/i
 
 type Mention = { readonly table: string; readonly alias: string | undefined }
 
@@ -54,6 +58,9 @@ export function brokenRules(text: string): string[] {
     ...unnamed.map(({ table, alias }) => `does not name the profiles of vitalsync.${table}${alias ? ` ${alias}` : ''}`),
     ...(isChange && volatileCall.test(text) ? ['calls a volatile function in an update or delete'] : []),
     ...(isChange && !isInsert && stableCast.test(text) ? ['casts a column by settings in an update or delete'] : []),
+    ...(isInsert && unstableCall.test(conflictUpdate.exec(text)?.[0] ?? '')
+      ? ['calls a function that is not immutable where it updates the row of a conflict']
+      : []),
     ...(insertedInPart.test(text) ? ['inserts in a part of the statement'] : []),
     ...(isInsert && isChange ? ['inserts and changes in one statement'] : []),
   ]

@@ -15,6 +15,9 @@ const refused = {
     where r.profile_id = i.profile_id and r.profile_id = any($1) and r.span = i.span::tstzrange`,
   'an insert in a part': `with kept as (insert into vitalsync.history (profile_id) select t.profile_id
     from vitalsync.scores t where t.profile_id = any($1)) select 1`,
+  'JSON of an instant in the row of a conflict': `insert into vitalsync.empty_days as e (profile_id, cause)
+    select * from unnest($1::int8[], $2::text[]) on conflict (profile_id) do update set cause = excluded.cause,
+      former = e.former || jsonb_build_object('since', e.computed_at)`,
   'an insert beside an update': `with noted as (select 1) insert into vitalsync.items (profile_id)
     select profile_id from vitalsync.items where profile_id = $1; update vitalsync.items set place = 0 where profile_id = $1`,
   'a delete by another table': `delete from vitalsync.refusals f using unnest($1::int8[]) i(profile_id)

@@ -19,6 +19,8 @@ import type { SettledReading } from './record-rows.ts'
 /** A day that a reading has settled. `isFilled`: the reading has a record of it. */
 type SettledDay = { readonly profileId: string; readonly day: number; readonly isFilled: boolean }
 type PersonDay = Pick<SettledDay, 'profileId' | 'day'>
+/** `former`: the causes of the day until now, as JSON. */
+type FoundDay = PersonDay & { readonly former: string }
 
 /** The settled days of one stream that may be empty, or that were. */
 type DaysOfStream = {
@@ -102,10 +104,12 @@ async function findEmptyDays(
   tx: Tx,
   { name, table, startColumn }: PulledStream,
   days: readonly SettledDay[],
-): Promise<{ empty: PersonDay[]; filled: PersonDay[] }> {
-  const { rows } = await tx.query<{ n: number; cause: string | null; has_records: boolean }>({
+): Promise<{ empty: FoundDay[]; filled: FoundDay[] }> {
+  const { rows } = await tx.query<{ n: number; cause: string | null; former: string; has_records: boolean }>({
     name: `find empty days of ${name}`,
-    text: `select i.n::int as n, e.cause, i.is_filled or exists (select from vitalsync.${table} r where r.profile_id = i.profile_id
+    text: `select i.n::int as n, e.cause, case when e.cause is null then '[]' else jsonb_path_query_array(
+            e.former || jsonb_build_object('cause', e.cause, 'since', e.computed_at), '$[last - 7 to last]')::text end as former,
+        i.is_filled or exists (select from vitalsync.${table} r where r.profile_id = i.profile_id
           and ${namedSql(tx, 'r.profile_id', '$1')} and r.local_date = i.day and r.gone_at is null
           and r.${startColumn} >= i.day::timestamp at time zone 'UTC' - interval '14 hours'
           and r.${startColumn} < i.day::timestamp at time zone 'UTC' + interval '36 hours') as has_records
@@ -119,11 +123,11 @@ async function findEmptyDays(
       name,
     ],
   })
-  const empty: PersonDay[] = []
-  const filled: PersonDay[] = []
-  for (const { n, cause, has_records } of rows) {
-    const day = days[n - 1]
-    if (!day) continue
+  const [empty, filled]: [FoundDay[], FoundDay[]] = [[], []]
+  for (const { n, cause, former, has_records } of rows) {
+    const settled = days[n - 1]
+    if (!settled) continue
+    const day = { ...settled, former }
     if (!has_records) empty.push(day)
     else if (cause !== null && cause !== 'data') filled.push(day)
   }
@@ -257,23 +261,22 @@ const personDayColumns = (days: readonly PersonDay[]) => [
   binaryColumn('date', days, ({ day }) => day * DAY),
 ]
 
-type GivenCause = PersonDay & { readonly stream: PulledStream } & Omit<Explained, 'cause'> & {
+type GivenCause = FoundDay & { readonly stream: PulledStream } & Omit<Explained, 'cause'> & {
     readonly cause: Explained['cause'] | 'data'
   }
 
-/** A cause that has changed keeps the cause before it. A row that has not changed is not written. */
+/** A cause that has changed keeps those before it, which the select has built: an update of a divided warehouse builds no JSON of an instant. */
 const writeCauses = (tx: Tx, causes: readonly GivenCause[], nowMs: number) =>
   tx.query({
     name: 'write empty days',
-    text: `insert into vitalsync.empty_days as e (profile_id, stream, local_date, cause, until_at, evidence, computed_at)
-      select profile_id, stream, day, cause, until_at, evidence::jsonb, $7::timestamptz
-      from unnest($1::int8[], $2::date[], $3::text[], $4::timestamptz[], $5::text[], $6::text[])
-        as i(profile_id, day, cause, until_at, evidence, stream)
+    text: `insert into vitalsync.empty_days as e (profile_id, stream, local_date, cause, until_at, evidence, former, computed_at)
+      select profile_id, stream, day, cause, until_at, evidence::jsonb, former::jsonb, $8::timestamptz
+      from unnest($1::int8[], $2::date[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::text[])
+        as i(profile_id, day, cause, until_at, evidence, stream, former)
       on conflict (profile_id, stream, local_date) do update set cause = excluded.cause, until_at = excluded.until_at,
         evidence = excluded.evidence,
         computed_at = case when e.cause = excluded.cause then e.computed_at else excluded.computed_at end,
-        former = case when e.cause = excluded.cause then e.former else jsonb_path_query_array(
-          e.former || jsonb_build_object('cause', e.cause, 'since', e.computed_at), '$[last - 7 to last]') end
+        former = case when e.cause = excluded.cause then e.former else excluded.former end
       where (e.cause, e.until_at, e.evidence) is distinct from (excluded.cause, excluded.until_at, excluded.evidence)`,
     values: [
       ...personDayColumns(causes),
@@ -281,6 +284,7 @@ const writeCauses = (tx: Tx, causes: readonly GivenCause[], nowMs: number) =>
       binaryColumn('timestamptz', causes, ({ untilMs }) => (untilMs === undefined ? null : untilMs * 1000)),
       binaryColumn('text', causes, ({ evidence }) => JSON.stringify(evidence)),
       binaryColumn('text', causes, ({ stream }) => stream.name),
+      binaryColumn('text', causes, ({ former }) => former),
       new Date(nowMs),
     ],
   })
