@@ -5,7 +5,7 @@ import { NotThere, UsageProblem } from '../base/errors.ts'
 import { SECOND } from '../base/time/units.ts'
 import type { UpstreamApi } from '../pipeline/upstream/api.ts'
 
-export type ExplainOptions = {
+type ExplainOptions = {
   readonly externalId: string
   /** A local day, `2026-07-11`. */
   readonly date: string

@@ -15,7 +15,7 @@ type PlanOptions = {
   /** Absent: the plan of a sync; given: the plan of a back-fill from here. */
   readonly from?: Date | undefined
   readonly to?: Date | undefined
-  readonly again: boolean
+  readonly again?: boolean
 }
 
 type PlanContext = { readonly config: Config; readonly signal: AbortSignal }

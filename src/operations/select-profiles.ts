@@ -6,8 +6,8 @@ import { createProfileReport } from '../pipeline/warehouse/reports/profile-repor
 /** Takes a remark for the person who asked. */
 export type RemarkOutput = { say(text: string): void }
 
-/** The profiles and streams that a command is asked about; none means all. */
-export type Selection = { readonly profiles: readonly string[]; readonly streams: readonly string[] }
+/** The profiles and streams that a command is asked about, under the names of its options; none means all. */
+export type Selection = { readonly profile: readonly string[]; readonly stream: readonly string[] }
 
 /** The streams of a table that were selected, in the order of the table. */
 export const selectedStreams = <S extends { readonly name: string }>(
@@ -40,22 +40,6 @@ export async function profileIdsOf(pool: Pool, externalIds: readonly string[]): 
 
 export const unknownIdProblem = (what: string, listCommand: string) =>
   new UnknownId(`show ${what}: no ${what} has this id`, { hint: `The ids: ${listCommand}.` })
-
-/** A profile that was named and is not there is a fault of usage; a filter that matches nothing is done. */
-export function requireAllFound(
-  found: number,
-  { ids }: { readonly ids?: readonly string[] | undefined },
-  [what, listCommand]: readonly [what: string, listCommand: string],
-): void {
-  const named = new Set(ids).size
-  if (found >= named) return
-  throw new UnknownId(
-    named === 1
-      ? `find ${what}: no ${what} has this id`
-      : `find ${what}s: ${named - found} of ${named} ids are of none`,
-    { hint: `The ids: ${listCommand}.` },
-  )
-}
 
 const nobodyText =
   'Nobody is known yet, so there is nobody to read. Take people in by name with `vitalsync profiles add <externalId>`, from a file ' +

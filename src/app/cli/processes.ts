@@ -1,19 +1,10 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { UsageProblem } from '../../base/errors.ts'
+import { parsePartList } from '../../pipeline/fleet/queue-parts.ts'
 import { sandboxDefaults } from '../sandbox-defaults.ts'
-import {
-  type CliProcess,
-  choiceOption,
-  collectValues,
-  type Given,
-  jsonOption,
-  parseParts,
-  parsePort,
-  parseWhole,
-  type Verb,
-} from './options.ts'
+import { choiceOption, collectValues, parsePort, parseWhole, type Verb } from './options.ts'
 
-export function declareUp(program: Verb, cli: CliProcess): void {
+export function declareUp(program: Verb): void {
   program
     .command('up')
     .description('start every engine that has no given address, sync at once, then work by schedule')
@@ -28,18 +19,16 @@ export function declareUp(program: Verb, cli: CliProcess): void {
       `how many past days of logs a new sample profile has (default: as before; ${sandboxDefaults.days} at first)`,
       parseWhole,
     )
-    .addOption(jsonOption('print what was loaded as JSON'))
+    .json('print what was loaded as JSON')
     .examples('vitalsync up', 'vitalsync up --once --profiles 100', 'vitalsync up --profiles 2 --days 7')
-    .action(async ({ json, ...options }: Given<typeof import('../commands/up.ts').runUp>) => {
-      const context = cli.context({ json })
+    .does(async ({ config, terminal }) => {
       // Before the whole product is loaded, which takes half a second.
-      context.terminal.say(`vitalsync: starting in ${context.config.dataFolder}`)
-      const { runUp } = await import('../commands/up.ts')
-      cli.exit(await runUp(context, options))
+      terminal.say(`vitalsync: starting in ${config.dataFolder}`)
+      return (await import('../commands/up.ts')).runUp
     })
 }
 
-function declareDashboardPassword(dashboard: Verb, cli: CliProcess): void {
+function declareDashboardPassword(dashboard: Verb): void {
   dashboard
     .command('password')
     .description('read a password from standard input, and print the line of DASHBOARD_PASSWORD_FILE for it')
@@ -47,15 +36,12 @@ function declareDashboardPassword(dashboard: Verb, cli: CliProcess): void {
     .addOption(
       choiceOption('--role <role>', 'whether the person may act, or only look', ['look', 'act']).default('look'),
     )
-    .addOption(jsonOption('print the line as JSON'))
+    .json('print the line as JSON')
     .examples('vitalsync dashboard password ada --role act')
-    .action(async (name: string, { json, role }: { role: 'look' | 'act'; json: boolean }) => {
-      const { runDashboardPassword } = await import('../commands/dashboard.ts')
-      cli.exit(await runDashboardPassword(cli.context({ json }), { name, role }))
-    })
+    .does(async () => (await import('../commands/dashboard.ts')).runDashboardPassword)
 }
 
-export function declareDashboard(program: Verb, cli: CliProcess): void {
+export function declareDashboard(program: Verb): void {
   const dashboard = program
     .command('dashboard')
     .description('serve the dashboard: what goes on, what is missing and why, people, failures, runs, questions')
@@ -66,37 +52,34 @@ export function declareDashboard(program: Verb, cli: CliProcess): void {
       'without DASHBOARD_PASSWORD_FILE: operator signs in, by a password drawn into the data folder',
       false,
     )
-    .addOption(jsonOption('print one line of JSON when ready'))
+    .json('print one line of JSON when ready')
     .examples('vitalsync dashboard', 'vitalsync dashboard --port 9000')
-    .action(async ({ json, ...options }: Given<typeof import('../commands/dashboard.ts').runDashboard>) => {
-      const { runDashboard } = await import('../commands/dashboard.ts')
-      cli.exit(await runDashboard(cli.context({ json }), options))
-    })
-  declareDashboardPassword(dashboard, cli)
+    .does(async () => (await import('../commands/dashboard.ts')).runDashboard)
+  declareDashboardPassword(dashboard)
 }
 
-export function declareWorker(program: Verb, cli: CliProcess): void {
+function parseParts(text: string): number[] {
+  const parts = parsePartList(text)
+  if (!parts) throw new InvalidArgumentError('It must be parts of the queue such as 0-3 or 0,2,5-7.')
+  return parts
+}
+
+export function declareWorker(program: Verb): void {
   program
     .command('worker')
     .description('work on jobs until SIGTERM')
     .option('--drain', 'enqueue due profiles, and exit when no profile is due and no job waits', false)
     .addOption(new Option('--parts <parts>', 'parts of the queue to work on; absent: all').argParser(parseParts))
     .examples('vitalsync worker', 'vitalsync worker --drain', 'vitalsync worker --parts 0-3')
-    .action(async (options: { drain: boolean; parts?: number[] }) => {
-      const { runWorker } = await import('../commands/worker.ts')
-      cli.exit(await runWorker(cli.context({ json: false }), options))
-    })
+    .does(async () => (await import('../commands/worker.ts')).runWorker)
 }
 
-export function declareSchedule(program: Verb, cli: CliProcess): void {
+export function declareSchedule(program: Verb): void {
   program
     .command('schedule')
     .description('start runs by the cron lines until SIGTERM; any number of processes may run')
     .examples('NIGHTLY_CRON="0 4 * * *" SCHEDULE_TIME_ZONE=Europe/Berlin vitalsync schedule')
-    .action(async () => {
-      const { runSchedule } = await import('../commands/schedule.ts')
-      cli.exit(await runSchedule(cli.context({ json: false })))
-    })
+    .does(async () => (await import('../commands/schedule.ts')).runSchedule)
 }
 
 const SHARDS_MAX = 1024
@@ -108,9 +91,7 @@ function parseShards(text: string): number {
   return shards
 }
 
-type MigrateCliOptions = { json: boolean; check: boolean; distribute: boolean; shards?: number }
-
-export function declareMigrate(program: Verb, cli: CliProcess): void {
+export function declareMigrate(program: Verb): void {
   program
     .command('migrate')
     .description('bring the warehouse of DATABASE_URL up to this version, or divide it among the nodes of Citus')
@@ -125,26 +106,30 @@ export function declareMigrate(program: Verb, cli: CliProcess): void {
       'with --distribute: the number of shards; WAREHOUSE_SHARDS where it is set, else 32',
       parseShards,
     )
-    .addOption(jsonOption('print what was applied as JSON'))
+    .json('print what was applied as JSON')
     .examples(
       'DATABASE_URL=postgres://… vitalsync migrate',
       'DATABASE_URL=postgres://… vitalsync migrate --check',
       'DATABASE_URL=postgres://coordinator… vitalsync migrate --distribute --shards 64',
     )
-    .action(async ({ json, check, distribute, shards }: MigrateCliOptions) => {
+    .does(async (_context, { check, distribute, shards }: { check: boolean; distribute: boolean; shards?: number }) => {
       if (shards !== undefined && !distribute)
         throw new UsageProblem('migrate: --shards is given without --distribute', { hint: 'Give both, or neither.' })
       if (check && distribute)
         throw new UsageProblem('migrate: --check and --distribute exclude each other', { hint: 'Give one of them.' })
       const { runMigrate, runMigrateCheck } = await import('../commands/migrate.ts')
-      const context = cli.context({ json })
-      cli.exit(check ? await runMigrateCheck(context) : await runMigrate(context, { distribute, shards }))
+      return check ? runMigrateCheck : runMigrate
     })
 }
 
-type DoctorCliOptions = Given<typeof import('../commands/doctor-contract.ts').runDoctorContract> & { contract: boolean }
+type DoctorOptions = Parameters<typeof import('../commands/doctor-contract.ts').runDoctorContract>[1] & {
+  json: boolean
+  contract: boolean
+}
 
-export function declareDoctor(program: Verb, cli: CliProcess): void {
+/** The configuration that it examines may be wrong. */
+export function declareDoctor(program: Verb): void {
+  const { cli } = program
   program
     .command('doctor')
     .description('print the configuration in force, try every connection, say what to fix')
@@ -153,9 +138,9 @@ export function declareDoctor(program: Verb, cli: CliProcess): void {
     .option('--profile <externalId>', 'with --contract: ask about this person; up to three', collectValues, [])
     .option('--save <file>', 'with --contract: keep the result, without names and values, for --compare')
     .option('--compare <file>', 'with --contract: say what has changed since --save')
-    .addOption(jsonOption('print it as JSON'))
+    .json('print it as JSON')
     .examples('vitalsync doctor', 'vitalsync doctor --json', 'vitalsync doctor --contract --save upstream.json')
-    .action(async ({ contract, json, ...options }: DoctorCliOptions) => {
+    .action(async ({ contract, json, ...options }: DoctorOptions) => {
       if (contract) {
         const { runDoctorContract } = await import('../commands/doctor-contract.ts')
         return cli.exit(await runDoctorContract(cli.context({ json }), options))
@@ -169,14 +154,11 @@ export function declareDoctor(program: Verb, cli: CliProcess): void {
     })
 }
 
-export function declareGrantReader(program: Verb, cli: CliProcess): void {
+export function declareGrantReader(program: Verb): void {
   program
     .command('grant-reader')
     .description('let a database role read the public views and nothing else; creates the role where it is missing')
     .argument('<role>', 'role of an analyst or a dashboard')
     .examples('vitalsync grant-reader vitalsync_reader')
-    .action(async (role: string) => {
-      const { runGrantReader } = await import('../commands/migrate.ts')
-      cli.exit(await runGrantReader(cli.context({ json: false }), { role }))
-    })
+    .does(async () => (await import('../commands/migrate.ts')).runGrantReader)
 }

@@ -2,69 +2,50 @@ import { readFileSync } from 'node:fs'
 import { Argument, type Command, Help } from 'commander'
 import type { CommandWords, OptionChoices, Shell } from '../commands/completion.ts'
 import { painterFor } from '../terminal/terminal.ts'
-import { declareColumns } from './columns.ts'
-import { declareDrift } from './drift.ts'
-import { declareFailures } from './failures.ts'
 import { type CliProcess, Verb } from './options.ts'
-import {
-  declareDashboard,
-  declareDoctor,
-  declareGrantReader,
-  declareMigrate,
-  declareSchedule,
-  declareUp,
-  declareWorker,
-} from './processes.ts'
+import * as processes from './processes.ts'
 import { declareProfiles } from './profiles.ts'
-import { declareQuarantine } from './quarantine.ts'
-import {
-  declareExplain,
-  declareExport,
-  declareGaps,
-  declarePlan,
-  declareSql,
-  declareStatus,
-  declareWhy,
-} from './questions.ts'
-import { declareEvaluate, declareHar, declareSandbox, declareService } from './service.ts'
-import { declareBackfill, declareImport, declareRuns, declareSync, declareVerify } from './transfers.ts'
+import * as questions from './questions.ts'
+import * as service from './service.ts'
+import * as transfers from './transfers.ts'
+import * as troubles from './troubles.ts'
 
 /** In the order of the help. */
-const declarations: ReadonlyArray<(program: Verb, cli: CliProcess) => void> = [
-  declareUp,
-  declareDashboard,
-  declareWorker,
-  declareSchedule,
-  declareMigrate,
-  declareSandbox,
-  declareHar,
-  declareSync,
-  declarePlan,
-  declareBackfill,
-  declareVerify,
-  declareDoctor,
-  declareStatus,
-  declareWhy,
-  declareGaps,
-  declareRuns,
-  declareExplain,
-  declareEvaluate,
-  declareFailures,
-  declareQuarantine,
-  declareDrift,
-  declareColumns,
+const declarations: ReadonlyArray<(program: Verb) => void> = [
+  processes.declareUp,
+  processes.declareDashboard,
+  processes.declareWorker,
+  processes.declareSchedule,
+  processes.declareMigrate,
+  service.declareSandbox,
+  service.declareHar,
+  transfers.declareSync,
+  questions.declarePlan,
+  transfers.declareBackfill,
+  transfers.declareVerify,
+  processes.declareDoctor,
+  questions.declareStatus,
+  questions.declareWhy,
+  questions.declareGaps,
+  transfers.declareRuns,
+  questions.declareExplain,
+  service.declareEvaluate,
+  troubles.declareFailures,
+  troubles.declareQuarantine,
+  troubles.declareDrift,
+  questions.declareColumns,
   declareProfiles,
-  declareImport,
-  declareExport,
-  declareSql,
-  declareGrantReader,
-  declareService,
+  transfers.declareImport,
+  questions.declareExport,
+  questions.declareSql,
+  processes.declareGrantReader,
+  service.declareService,
   declareCompletion,
 ]
 
 /** The tree of all commands. A command loads its code only when it is run, so help and completion answer at once. */
 export function createProgram(cli: CliProcess): Command {
-  const program = new Verb('vitalsync')
+  const program = new Verb(cli, 'vitalsync')
     .version(readVersion(), '-V, --version')
     .description('Sync worker between a health data service and a Postgres warehouse.')
     .exitOverride()
@@ -75,7 +56,7 @@ export function createProgram(cli: CliProcess): Command {
     .configureOutput({
       outputError: (text, write) => write(text.replace(/^error:/, painterFor(process.stderr)('bad', 'vitalsync:'))),
     })
-  for (const declare of declarations) declare(program, cli)
+  for (const declare of declarations) declare(program)
   showExamplesAfterErrors(program, '')
   return program
 }
@@ -98,7 +79,7 @@ function showExamplesAfterErrors(command: Command, words: string): void {
 const shells: readonly Shell[] = ['bash', 'zsh', 'fish']
 
 /** The script is made of the commands as they are declared. */
-function declareCompletion(program: Verb, cli: CliProcess): void {
+function declareCompletion(program: Verb): void {
   program
     .command('completion')
     .description('print a script that completes commands, options and their words in your shell')
@@ -109,9 +90,8 @@ function declareCompletion(program: Verb, cli: CliProcess): void {
       'vitalsync completion fish > ~/.config/fish/completions/vitalsync.fish',
     )
     .action(async (shell: Shell) => {
-      const { runCompletion } = await import('../commands/completion.ts')
-      const options = { shell, commands: commandWordsOf(program), choices: optionChoicesOf(program) }
-      cli.exit(runCompletion(cli, options))
+      const { completionScript } = await import('../commands/completion.ts')
+      program.cli.print(completionScript(shell, commandWordsOf(program), optionChoicesOf(program)))
     })
 }
 

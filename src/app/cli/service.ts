@@ -1,42 +1,37 @@
+import type { ExportName } from '../../service/sandbox/exports/export-writers.ts'
 import { sandboxDefaults } from '../sandbox-defaults.ts'
 import {
-  type CliProcess,
   choiceOption,
   collectValues,
-  exportNames,
-  type Given,
-  jsonOption,
   parseDateOption,
   parsePort,
   parsePositive,
   parseWhole,
   type Verb,
+  wordsOf,
 } from './options.ts'
 
-export function declareService(program: Verb, cli: CliProcess): void {
+export function declareService(program: Verb): void {
   const service = program
     .command('service')
     .description('run the Profile Service on DATABASE_URL and PORT')
     .option('--port <n>', 'port to listen on; 0 takes a free port (default: PORT)', parsePort)
     .option('--host <address>', 'address to listen on', '0.0.0.0')
     .option('--no-migrate', 'do not migrate: for a role that may not change tables')
-    .addOption(jsonOption('print one line of JSON when ready'))
+    .json('print one line of JSON when ready')
     .examples(
       'vitalsync service',
       'vitalsync service --port 8080 --no-migrate',
       'vitalsync service keys create --account acme',
     )
-    .action(async ({ json, ...options }: { port?: number; host: string; migrate: boolean; json: boolean }) => {
-      const { runService } = await import('../commands/service/service.ts')
-      await runService(cli.context({ json }), options)
-    })
-  declareServiceKeys(service, cli)
-  declareServiceTokens(service, cli)
-  declareServiceSources(service, cli)
-  declareServiceGrant(service, cli)
+    .does(async () => (await import('../commands/service/service.ts')).runService)
+  declareServiceKeys(service)
+  declareServiceTokens(service)
+  declareServiceSources(service)
+  declareServiceGrant(service)
 }
 
-function declareServiceGrant(service: Verb, cli: CliProcess): void {
+function declareServiceGrant(service: Verb): void {
   service
     .command('grant')
     .description(
@@ -44,59 +39,47 @@ function declareServiceGrant(service: Verb, cli: CliProcess): void {
     )
     .argument('<role>', 'role of the running service')
     .examples('vitalsync service grant vitalsync_service')
-    .action(async (role: string) => {
-      const { runServiceGrant } = await import('../commands/service/accounts.ts')
-      await runServiceGrant(cli.context({ json: false }), { role })
-    })
+    .does(async () => (await import('../commands/service/accounts.ts')).runServiceGrant)
 }
 
-function declareServiceKeys(service: Verb, cli: CliProcess): void {
+function declareServiceKeys(service: Verb): void {
   const keys = service.command('keys').description('the credentials of the Profile Service')
-  declareCreate(keys, cli)
-  declareList(keys, cli)
-  declareRevoke(keys, cli)
+  declareCreate(keys)
+  declareList(keys)
+  declareRevoke(keys)
 }
 
-function declareCreate(keys: Verb, cli: CliProcess): void {
+function declareCreate(keys: Verb): void {
   keys
     .command('create')
     .description('create a key; its secret is shown now and never again')
     .option('--account <name>', 'account of the key; created when it does not exist', 'default')
     .option('--app', 'an appId and appSecret, in place of a clientId and clientSecret', false)
     .option('--label <words>', 'note about the key', '')
-    .addOption(jsonOption('print the key as JSON'))
+    .json('print the key as JSON')
     .examples('vitalsync service keys create --account acme', 'vitalsync service keys create --app --json')
-    .action(async ({ json, app, ...options }: { account: string; app: boolean; label: string; json: boolean }) => {
-      const { createServiceKey } = await import('../commands/service/accounts.ts')
-      await createServiceKey(cli.context({ json }), { ...options, kind: app ? 'app' : 'client' })
-    })
+    .does(async () => (await import('../commands/service/accounts.ts')).createServiceKey)
 }
 
-function declareList(keys: Verb, cli: CliProcess): void {
+function declareList(keys: Verb): void {
   keys
     .command('list')
     .description('show every key without its secret')
-    .addOption(jsonOption('print the keys as JSON'))
+    .json('print the keys as JSON')
     .examples('vitalsync service keys list --json')
-    .action(async ({ json }: { json: boolean }) => {
-      const { listServiceKeys } = await import('../commands/service/accounts.ts')
-      await listServiceKeys(cli.context({ json }))
-    })
+    .does(async () => (await import('../commands/service/accounts.ts')).listServiceKeys)
 }
 
-function declareRevoke(keys: Verb, cli: CliProcess): void {
+function declareRevoke(keys: Verb): void {
   keys
     .command('revoke')
     .description('end a key and every token that descends from it, those of profiles too, at once')
     .argument('<id>', 'a clientId or appId')
     .examples('vitalsync service keys revoke 4fRk0w')
-    .action(async (publicId: string) => {
-      const { revokeServiceKey } = await import('../commands/service/accounts.ts')
-      await revokeServiceKey(cli.context({ json: false }), { publicId })
-    })
+    .does(async () => (await import('../commands/service/accounts.ts')).revokeServiceKey)
 }
 
-function declareServiceSources(service: Verb, cli: CliProcess): void {
+function declareServiceSources(service: Verb): void {
   service
     .command('sources')
     .description(
@@ -105,20 +88,16 @@ function declareServiceSources(service: Verb, cli: CliProcess): void {
     .argument('[source...]', 'source names or kinds of device, best first; other sources come after them')
     .option('--account <name>', 'account of the profiles', 'default')
     .option('--reset', 'go back to the order of the model: watch, band, ring, chest strap, phone', false)
-    .addOption(jsonOption('print the order as JSON'))
+    .json('print the order as JSON')
     .examples(
       'vitalsync service sources --account acme ring watch',
       'vitalsync service sources --account acme',
       'vitalsync service sources --account acme --reset',
     )
-    .action(async (given: string[], { json, account, reset }: { account: string; reset: boolean; json: boolean }) => {
-      const sources = reset ? [] : given.length > 0 ? given : undefined
-      const { runServiceSources } = await import('../commands/service/accounts.ts')
-      await runServiceSources(cli.context({ json }), { account, sources })
-    })
+    .does(async () => (await import('../commands/service/accounts.ts')).runServiceSources)
 }
 
-function declareServiceTokens(service: Verb, cli: CliProcess): void {
+function declareServiceTokens(service: Verb): void {
   service
     .command('tokens')
     .description('the tokens that the Profile Service has issued')
@@ -130,15 +109,27 @@ function declareServiceTokens(service: Verb, cli: CliProcess): void {
       'vitalsync service tokens revoke --account acme',
       'vitalsync service tokens revoke --account acme --profile ada',
     )
-    .action(async ({ account, profile }: { account: string; profile?: string }) => {
-      const { revokeServiceTokens } = await import('../commands/service/accounts.ts')
-      await revokeServiceTokens(cli.context({ json: false }), { account, externalId: profile })
-    })
+    .does(async () => (await import('../commands/service/accounts.ts')).revokeServiceTokens)
 }
 
-type PeopleOptions = Given<typeof import('../commands/service/sandbox-people.ts').runSandboxPeople>
+const exportNames = wordsOf<ExportName>({
+  'apple-health': true,
+  'health-connect': true,
+  'garmin-fit': true,
+  fitbit: true,
+  'garmin-connect': true,
+  oura: true,
+  whoop: true,
+  withings: true,
+  'google-fit': true,
+  polar: true,
+  'samsung-health': true,
+  fitabase: true,
+  'open-mhealth': true,
+  fhir: true,
+})
 
-function declareSandboxPeople(sandbox: Verb, cli: CliProcess): void {
+function declareSandboxPeople(sandbox: Verb): void {
   sandbox
     .command('people')
     .description('write a made-up person’s logs as the file that a health app exports')
@@ -148,17 +139,12 @@ function declareSandboxPeople(sandbox: Verb, cli: CliProcess): void {
     .option('--output <folder>', 'folder for the file', '.')
     .option('--days <n>', 'number of past days with logs', parseWhole, sandboxDefaults.days)
     .option('--seed <words>', 'random seed: the same seed makes the same people', sandboxDefaults.seed)
-    .addOption(jsonOption('print the path and the person as JSON'))
+    .json('print the path and the person as JSON')
     .examples('vitalsync sandbox people --as apple-health --person 7')
-    .action(async ({ json, ...options }: PeopleOptions) => {
-      const { runSandboxPeople } = await import('../commands/service/sandbox-people.ts')
-      await runSandboxPeople(cli.context({ json }), options)
-    })
+    .does(async () => (await import('../commands/service/sandbox-people.ts')).runSandboxPeople)
 }
 
-type PlannedOptions = Given<typeof import('../commands/service/sandbox-planned.ts').runSandboxPlanned>
-
-function declareSandboxPlanned(sandbox: Verb, cli: CliProcess): void {
+function declareSandboxPlanned(sandbox: Verb): void {
   sandbox
     .command('planned')
     .description('write made-up people’s logs, whose empty days have planned causes, and the truth in a file apart')
@@ -167,19 +153,12 @@ function declareSandboxPlanned(sandbox: Verb, cli: CliProcess): void {
     .option('--output <folder>', 'new folder for the files', 'planned')
     .option('--days <n>', 'number of days', parsePositive, 100)
     .option('--seed <words>', 'random seed: the same seed makes the same people', sandboxDefaults.seed)
-    .addOption(jsonOption('print the folder and the counts as JSON'))
+    .json('print the folder and the counts as JSON')
     .examples('vitalsync sandbox planned --people 20 --output planned')
-    .action(async ({ json, ...options }: PlannedOptions) => {
-      const { runSandboxPlanned } = await import('../commands/service/sandbox-planned.ts')
-      await runSandboxPlanned(cli.context({ json }), options)
-    })
+    .does(async () => (await import('../commands/service/sandbox-planned.ts')).runSandboxPlanned)
 }
 
-type SandboxCliOptions = Omit<Given<typeof import('../commands/service/sandbox.ts').runSandbox>, 'faults'> & {
-  fault: string[]
-}
-
-export function declareSandbox(program: Verb, cli: CliProcess): void {
+export function declareSandbox(program: Verb): void {
   const sandbox = program
     .command('sandbox')
     .description('run the Profile Service with sample people, injected faults and a clock that can be moved')
@@ -195,19 +174,16 @@ export function declareSandbox(program: Verb, cli: CliProcess): void {
       [],
     )
     .option('--plain', 'answer as plainly as the interface allows: no tags, no request ids …', false)
-    .addOption(jsonOption('print one line of JSON when ready'))
+    .json('print one line of JSON when ready')
     .examples(
       'vitalsync sandbox',
       'vitalsync sandbox --port 0 --profiles 100 --seed 7 --json',
       'vitalsync sandbox --fault throttle=0.1 --fault late=0.2,hours=6',
       'vitalsync sandbox --plain --fault drift-unit',
     )
-    .action(async ({ json, fault: faults, ...options }: SandboxCliOptions) => {
-      const { runSandbox } = await import('../commands/service/sandbox.ts')
-      await runSandbox(cli.context({ json }), { ...options, faults })
-    })
-  declareSandboxPeople(sandbox, cli)
-  declareSandboxPlanned(sandbox, cli)
+    .does(async () => (await import('../commands/service/sandbox.ts')).runSandbox)
+  declareSandboxPeople(sandbox)
+  declareSandboxPlanned(sandbox)
   sandbox
     .command('replay')
     .description(
@@ -216,13 +192,10 @@ export function declareSandbox(program: Verb, cli: CliProcess): void {
     .argument('<file>', 'the HTTP archive')
     .option('--port <n>', 'port to listen on; 0 takes a free port', parsePort, 0)
     .examples('vitalsync sandbox replay clean.har')
-    .action(async (file: string, { port }: { port: number }) => {
-      const { runReplay } = await import('../commands/service/recorded-sessions.ts')
-      await runReplay(cli.context({ json: false }), { file, port })
-    })
+    .does(async () => (await import('../commands/service/recorded-sessions.ts')).runReplay)
 }
 
-export function declareHar(program: Verb, cli: CliProcess): void {
+export function declareHar(program: Verb): void {
   program
     .command('har')
     .description('recorded sessions with upstream (HTTP archives)')
@@ -233,13 +206,10 @@ export function declareHar(program: Verb, cli: CliProcess): void {
     .argument('<file>', 'the HTTP archive')
     .option('--output <file>', 'the file to write', 'clean.har')
     .examples('vitalsync har clean upstream.har --output clean.har')
-    .action(async (file: string, { output }: { output: string }) => {
-      const { runHarClean } = await import('../commands/service/recorded-sessions.ts')
-      await runHarClean(cli.context({ json: false }), { file, output })
-    })
+    .does(async () => (await import('../commands/service/recorded-sessions.ts')).runHarClean)
 }
 
-export function declareEvaluate(program: Verb, cli: CliProcess): void {
+export function declareEvaluate(program: Verb): void {
   program
     .command('evaluate')
     .description(
@@ -247,10 +217,7 @@ export function declareEvaluate(program: Verb, cli: CliProcess): void {
     )
     .argument('<file>', 'CSV with the columns externalId, date, name, value; - is standard input')
     .option('--account <name>', 'account of the profiles; the only one, or `default`, when absent')
-    .addOption(jsonOption('print all correlations as JSON'))
+    .json('print all correlations as JSON')
     .examples('vitalsync evaluate recovery.csv', 'vitalsync evaluate recovery.csv --account acme --json')
-    .action(async (file: string, { json, ...options }: { account?: string; json: boolean }) => {
-      const { runEvaluate } = await import('../commands/service/evaluate.ts')
-      await runEvaluate(cli.context({ json }), { file, ...options })
-    })
+    .does(async () => (await import('../commands/service/evaluate.ts')).runEvaluate)
 }

@@ -24,14 +24,14 @@ type BackfillOptions = Selection & {
 /** Reads a range of the past, newest windows first; covered windows are not read again. Stopped anywhere, the same command resumes. */
 export async function runBackfill(context: CommandContext, options: BackfillOptions): Promise<number> {
   const { terminal } = context
-  const profiles = [...options.profiles, ...(await externalIdsOfFile(options.profilesFrom))]
+  const profile = [...options.profile, ...(await externalIdsOfFile(options.profilesFrom))]
   if (options.dryRun) {
-    await runPlan(context, { ...options, profiles })
+    await runPlan(context, { ...options, profile })
     return exitCodes.done
   }
   const run = await withPipeline(context, async (opened) => {
     if (opened.sandbox) await untilSandboxDerived(opened.sandbox, { terminal, signal: opened.signal })
-    const params = await runParamsOf(opened, { ...options, profiles })
+    const params = await runParamsOf(opened, { ...options, profile })
     if (!params.profileIds) await tellIfNobody(opened.pipeline.pool, terminal)
     const open = await findUnfinishedRun(opened, params)
     if (open) terminal.say(`carrying on with run ${open.id}, begun ${open.startedAt.toISOString()}`)
@@ -58,14 +58,14 @@ async function externalIdsOfFile(file: string | undefined): Promise<string[]> {
 const endOfToday = (nowMs: number) => Math.ceil(nowMs / DAY) * DAY
 
 async function runParamsOf({ pipeline }: OpenPipeline, options: BackfillOptions): Promise<BackfillParams> {
-  const profileIds = await profileIdsOf(pipeline.pool, options.profiles)
+  const profileIds = await profileIdsOf(pipeline.pool, options.profile)
   const to = options.to?.getTime() ?? endOfToday(pipeline.clock.now())
   if (options.from.getTime() >= to)
     throw new UsageProblem('back-fill: --from does not lie before --to', { hint: 'Both are UTC: 2026-01-31.' })
   return {
     from: options.from.getTime(),
     to,
-    ...(options.streams.length > 0 ? { streams: [...options.streams] } : {}),
+    ...(options.stream.length > 0 ? { streams: [...options.stream] } : {}),
     ...(profileIds ? { profileIds } : {}),
     ...(options.again ? { again: true } : {}),
   }

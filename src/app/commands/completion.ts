@@ -1,23 +1,15 @@
-import { exitCodes } from '../terminal/command-context.ts'
-
 export type Shell = 'bash' | 'zsh' | 'fish'
 /** The words that may follow a command; the command is named by all its words, such as ` failures list`. */
 export type CommandWords = { readonly path: string; readonly about: string; readonly words: readonly string[] }
 /** An option whose value is one of a few words, named by its command and itself, such as ` export --format`. */
 export type OptionChoices = { readonly path: string; readonly words: readonly string[] }
 
-type CompletionOptions = {
-  readonly shell: Shell
-  readonly commands: readonly CommandWords[]
-  readonly choices: readonly OptionChoices[]
-}
-
-/** Prints the script by which a shell completes commands, options and their words. */
-export function runCompletion(context: { print(text: string): void }, options: CompletionOptions): number {
-  const { shell, commands, choices } = options
-  context.print(scripts[shell](commands, choices))
-  return exitCodes.done
-}
+/** The script by which a shell completes commands, options and their words. */
+export const completionScript = (
+  shell: Shell,
+  commands: readonly CommandWords[],
+  choices: readonly OptionChoices[],
+): string => scripts[shell](commands, choices)
 
 const commandPatterns = (commands: readonly CommandWords[]) =>
   commands

@@ -8,14 +8,14 @@ import { readOrDrawSecret, replacePrivateFile } from '../../base/files/private-f
 import { startDashboard } from '../../dashboard/start-dashboard.ts'
 import { untilAborted } from '../../operations/processes/repeat.ts'
 import { passwordLine, type Role, requireSignInName } from '../../web/passwords.ts'
-import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
 import { printResult } from '../terminal/print-result.ts'
 import { withPipeline } from '../with-pipeline.ts'
 
 type DashboardOptions = { readonly port?: number; readonly host?: string; readonly drawPassword: boolean }
 
 /** Serves the dashboard until it is stopped, on the engines that run or that it starts. */
-export async function runDashboard(context: CommandContext, options: DashboardOptions): Promise<number> {
+export async function runDashboard(context: CommandContext, options: DashboardOptions): Promise<void> {
   const { terminal, log } = context
   const config = options.drawPassword ? await withDrawnPassword(context) : context.config
   await withPipeline(context, async ({ pipeline, addresses, closeStack, signal }) => {
@@ -26,7 +26,6 @@ export async function runDashboard(context: CommandContext, options: DashboardOp
     terminal.say('Ctrl-C stops.')
     await untilAborted(signal)
   })
-  return exitCodes.done
 }
 
 const DRAWN_NAME = 'operator'
@@ -54,7 +53,7 @@ const PASSWORD_LENGTH_MIN = 12
 const PASSWORD_LENGTH_MAX = 1000
 
 /** Reads a password from standard input, and prints the line of DASHBOARD_PASSWORD_FILE for it. */
-export async function runDashboardPassword(context: CommandContext, { name, role }: PasswordOptions): Promise<number> {
+export async function runDashboardPassword(context: CommandContext, { name, role }: PasswordOptions): Promise<void> {
   const { terminal } = context
   requireSignInName(name)
   if (process.stdin.isTTY) terminal.say(`Password of ${name}, at least ${PASSWORD_LENGTH_MIN} characters, then Enter:`)
@@ -68,7 +67,6 @@ export async function runDashboardPassword(context: CommandContext, { name, role
     )
   const line = await passwordLine(name, role, password)
   printResult(terminal, ['dashboard password', { line }], line)
-  return exitCodes.done
 }
 
 async function readFirstLine(): Promise<string> {

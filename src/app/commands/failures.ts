@@ -3,16 +3,18 @@ import type { CloseStack } from '../../base/close-stack.ts'
 import { formatMinute, formatNumber } from '../../base/text/readable.ts'
 import { troubleText } from '../../operations/read-status.ts'
 import { retryRecordedFailures } from '../../operations/retry-failures.ts'
-import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
+import { requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
 import { discardedFailures, onlyAfterRetry, retriedText } from '../../pipeline/ledger/retry.ts'
 import { openQueueEngine } from '../../pipeline/queue/engine.ts'
 import { createEnqueuer } from '../../pipeline/queue/enqueue.ts'
 import { createLiveWorkers } from '../../pipeline/warehouse/runs/live-workers.ts'
 import { createFailures, type FailureFilter } from '../../pipeline/warehouse/runs/stored-failures.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
-import { printList, printResult } from '../terminal/print-result.ts'
+import { printActed, printList, printResult } from '../terminal/print-result.ts'
 import { shadedCell } from '../terminal/table.ts'
 import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
+
+const named = ['failure', 'vitalsync failures list'] as const
 
 export async function listFailures(
   context: CommandContext,
@@ -43,7 +45,7 @@ export async function listFailures(
 
 export async function showFailure(context: CommandContext, { id }: { id: string }): Promise<void> {
   const [found] = await readWarehouse(context, (pool) => createFailures({ pool }).list({ ids: [id] }, 1))
-  if (!found) throw unknownIdProblem('failure', 'vitalsync failures list')
+  if (!found) throw unknownIdProblem(...named)
   const span = found.startAt && found.endAt ? ` ${found.startAt.toISOString()} to ${found.endAt.toISOString()}` : ''
   const lines = [
     `${found.kind} ${found.subject}${span} of ${found.externalId}`,
@@ -55,10 +57,7 @@ export async function showFailure(context: CommandContext, { id }: { id: string 
   printResult(context.terminal, ['failures show', found], lines)
 }
 
-const NOTHING_TO_DO = 'Nothing to do: no failure fits. The list: vitalsync failures list.'
-
 export async function retryFailures(context: CommandContext, filter: FailureFilter): Promise<void> {
-  const { terminal } = context
   const { due, enqueued, retried } = await withWarehouse(context, async (pool, { queueUrl, tokenKeys, closeStack }) => {
     await requireKnownProfile(pool, filter.profile)
     const { config, signal } = context
@@ -67,12 +66,8 @@ export async function retryFailures(context: CommandContext, filter: FailureFilt
       filter,
     )
   })
-  if (terminal.json) terminal.printJson('failures retry', { retried, enqueued })
-  else {
-    const text = retriedText({ due, enqueued })
-    if (text !== '' || !filter.ids) terminal.print(text || NOTHING_TO_DO)
-  }
-  requireAllFound(retried, filter, ['failure', 'vitalsync failures list'])
+  const acted = { found: retried, filter, named, text: retriedText({ due, enqueued }) }
+  printActed(context.terminal, ['failures retry', { retried, enqueued }], acted)
 }
 
 async function joinQueue(queueUrl: string, { queueParts }: Config, closeStack: CloseStack) {
@@ -82,13 +77,10 @@ async function joinQueue(queueUrl: string, { queueParts }: Config, closeStack: C
 }
 
 export async function discardFailures(context: CommandContext, filter: FailureFilter): Promise<void> {
-  const { terminal } = context
   const discarded = await withWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
     return createFailures({ pool }).discard(filter)
   })
-  if (terminal.json) terminal.printJson('failures discard', { discarded })
-  else if (discarded === 0 && !filter.ids) terminal.print(NOTHING_TO_DO)
-  else if (discarded > 0) terminal.print(`${formatNumber(discarded)} discarded: ${discardedFailures}.`)
-  requireAllFound(discarded, filter, ['failure', 'vitalsync failures list'])
+  const text = discarded > 0 ? `${formatNumber(discarded)} discarded: ${discardedFailures}.` : ''
+  printActed(context.terminal, ['failures discard', { discarded }], { found: discarded, filter, named, text })
 }

@@ -26,7 +26,8 @@ import { healthReportText } from '../terminal/health-report-text.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 type HealthImportOptions = NewPeopleOptions & {
-  readonly path: string
+  /** A file, a zip or a folder. */
+  readonly what: string
   readonly profile?: string
   readonly format?: string
   readonly timeZone?: string
@@ -53,10 +54,10 @@ export async function runHealthImport(context: CommandContext, options: HealthIm
   const { terminal } = context
   const externalId = requireProfile(options)
   const formats = formatsOf(options.format)
-  const rejectsPath = options.rejects ?? `${resolve(options.path)}.rejects.ndjson`
+  const rejectsPath = options.rejects ?? `${resolve(options.what)}.rejects.ndjson`
   await removeLeftCopies()
   const result = await withImportWarehouse(context, options, async ({ pool, closeStack, people }) => {
-    const exported = closeStack.add(await openExportFiles(options.path), options.path)
+    const exported = closeStack.add(await openExportFiles(options.what), options.what)
     const profileId = await resolveProfile(people, externalId)
     const progress = await openExportProgress({ pool, exported, options })
     const { begin, isRepeated } = progress
@@ -95,9 +96,9 @@ const itemOptionsOf = (externalId: string, { timeZone, from, to }: HealthImportO
   stream: logStreamName,
 })
 
-function requireProfile({ profile, path }: HealthImportOptions): string {
+function requireProfile({ profile, what }: HealthImportOptions): string {
   if (profile !== undefined && profile.length >= 1 && profile.length <= 100) return profile
-  throw new UsageProblem(`import ${asTyped(path)}: whose export it is was not said`, {
+  throw new UsageProblem(`import ${asTyped(what)}: whose export it is was not said`, {
     hint: 'Say it: --profile ID, of 1 to 100 characters. Before a file of our own goes its kind: vitalsync import data-logs FILE.',
   })
 }

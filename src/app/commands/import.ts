@@ -1,4 +1,4 @@
-import { catalogue } from '../../../config/streams.ts'
+import { catalogue, pushedStreams } from '../../../config/streams.ts'
 import type { StrangeType } from '../../base/contract/data-types.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { closestWord } from '../../base/text/closest-word.ts'
@@ -21,11 +21,12 @@ import { formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 type ImportOptions = NewPeopleOptions & {
-  readonly stream: PushedStream
+  /** The name of the stream. */
+  readonly what: string
   readonly file: string
   /** `ndjson` or `csv`; absent: by the name of the file. */
   readonly format?: string
-  readonly timeZone: string
+  readonly timeZone?: string
   readonly rejects?: string
   readonly replace: boolean
   /** Reads from the beginning, however far an earlier import came. */
@@ -35,7 +36,8 @@ type ImportOptions = NewPeopleOptions & {
 /** Adds a file to the outbox; the next sync pushes it. Stopped anywhere, the same command resumes. */
 export async function runImport(context: CommandContext, options: ImportOptions): Promise<number> {
   const { terminal } = context
-  const { stream, file, timeZone, replace, again } = options
+  const { what, file, timeZone = 'UTC', replace, again } = options
+  const stream = streamOf(what)
   const format = await fileFormatOf(file, options.format)
   const rejectsPath = options.rejects ?? (file === '-' ? 'stdin.rejects.ndjson' : `${file}.rejects.ndjson`)
   const result = await withImportWarehouse(context, options, async ({ pool, closeStack, people }) => {
@@ -46,7 +48,14 @@ export async function runImport(context: CommandContext, options: ImportOptions)
     if (input.isResumed) terminal.say(`carrying on behind line ${formatNumber(begin.line)}`)
     const rejects = closeStack.add(openRejectsFile(rejectsPath, begin.rejectsBytes), 'rejects')
     const strange = new Map<string, StrangeCount>()
-    const rows = await openRows({ ...options, format, begin, onStrangeType: (type) => countStrange(strange, type) })
+    const rows = await openRows({
+      ...options,
+      stream,
+      timeZone,
+      format,
+      begin,
+      onStrangeType: (type) => countStrange(strange, type),
+    })
     const progress = await importRows(rows, begin, {
       resolve: people.resolve,
       add: createOutbox({ pool, catalogue, firstReadingMs: context.config.settle.intervalsMs[0] ?? 0, now: Date.now })
@@ -64,6 +73,16 @@ export async function runImport(context: CommandContext, options: ImportOptions)
     return { progress, finished, added, resumedAtLine: begin.line, strange: [...strange.values()] }
   })
   return printResult(terminal, { ...result, kind: stream.name, rejectsPath, mustExist: options.mustExist })
+}
+
+function streamOf(what: string): PushedStream {
+  const stream = pushedStreams.find(({ name }) => name === what)
+  if (stream) return stream
+  // The most frequent imports first, which is the reverse of the order of pushing.
+  const kinds = pushedStreams.map(({ name }) => name).toReversed()
+  throw new UsageProblem(`before a file goes its kind. Allowed choices are ${kinds.join(', ')}.`, {
+    hint: 'Examples: vitalsync import --help',
+  })
 }
 
 type ImportResult = Pick<NewPeopleOptions, 'mustExist'> & {
@@ -126,7 +145,9 @@ const countsText = ({ read, accepted, duplicate, rejected }: RowProgress, separa
 const showProgress = (terminal: Terminal, now: RowProgress, sizeBytes: number | undefined): void =>
   terminal.progress(countsText(now, ' · '), sizeBytes ? now.position / sizeBytes : undefined)
 
-type Opening = Omit<ImportOptions, 'format'> & {
+type Opening = Pick<ImportOptions, 'file' | 'replace'> & {
+  stream: PushedStream
+  timeZone: string
   format: FileFormat
   begin: { readonly position: number; readonly line: number }
   onStrangeType: (strange: StrangeType) => void
@@ -171,7 +192,7 @@ function requireColumns(stream: PushedStream, columns: readonly string[]): void 
 }
 
 /** Lists the health exports that `vitalsync import` recognises. */
-export function runImportFormats({ terminal }: Pick<CommandContext, 'terminal'>): number {
+export function runImportFormats({ terminal }: Pick<CommandContext, 'terminal'>): void {
   if (terminal.json)
     for (const { name, title, files } of exportFormats) terminal.printJson('import formats', { name, title, files })
   else {
@@ -183,5 +204,4 @@ export function runImportFormats({ terminal }: Pick<CommandContext, 'terminal'>)
     )
     terminal.print('Beside them: data-logs, tags, demographics and device-information as NDJSON or CSV of our own.')
   }
-  return exitCodes.done
 }

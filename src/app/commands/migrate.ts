@@ -14,7 +14,7 @@ type MigrateOptions = { readonly distribute: boolean; readonly shards: number | 
 export async function runMigrate(
   { config, terminal }: CommandContext,
   { distribute, shards = config.warehouseShards > 1 ? config.warehouseShards : SHARDS }: MigrateOptions,
-): Promise<number> {
+): Promise<void> {
   const { databaseUrl } = config
   if (!databaseUrl) throw missingUrl()
   const result = await migrateWarehouse(databaseUrl, terminal.say, config.tokenKeys?.[0], distribute)
@@ -25,7 +25,6 @@ export async function runMigrate(
     else if (!distribution?.moved.length) terminal.print('Nothing to do.')
     if (distribution) terminal.print(distributionText(distribution, config.warehouseShards))
   }
-  return exitCodes.done
 }
 
 const missingUrl = () => new UsageProblem('migrate: DATABASE_URL is not set', { hint: 'Set it to the warehouse.' })
@@ -57,12 +56,11 @@ function distributionText({ shards, moved }: Distribution, warehouseShards: numb
 }
 
 /** Lets a database role read the public views, and nothing else. */
-export async function runGrantReader(context: CommandContext, { role }: { role: string }): Promise<number> {
+export async function runGrantReader(context: CommandContext, { role }: { role: string }): Promise<void> {
   const { created } = await withWarehouse(context, (pool) => createReader(pool, role))
   context.terminal.say(
     created
       ? `${role} was created and may read the views of schema warehouse. Let it log in: alter role … login password '…'`
       : `${role} may read the views of schema warehouse.`,
   )
-  return exitCodes.done
 }

@@ -17,7 +17,7 @@ import { formatCsv, formatTable, type TableCell } from '../terminal/table.ts'
 import { withWarehouse } from '../with-pipeline.ts'
 
 type SilentOptions = {
-  readonly sinceHours?: number | undefined
+  readonly since?: number | undefined
   readonly unusual?: number | undefined
   readonly state?: SilenceState | undefined
   readonly limit?: number | undefined
@@ -25,11 +25,16 @@ type SilentOptions = {
 }
 
 /** Prints the silent people, the most unusual first. Logs that were handed in until now count. */
-export async function printSilent(context: CommandContext, { csv, ...filter }: SilentOptions): Promise<void> {
+export async function printSilent(
+  context: CommandContext,
+  { csv, since, unusual, state, limit: given }: SilentOptions,
+): Promise<void> {
   const { terminal } = context
   const isWhole = csv || terminal.json
-  const limit = filter.limit ?? (isWhole ? ROWS_MAX : ROWS_SHOWN)
-  const people = await judged(context, (pool) => listSilent(pool, { ...filter, limit: limit + 1 }))
+  const limit = given ?? (isWhole ? ROWS_MAX : ROWS_SHOWN)
+  const people = await judged(context, (pool) =>
+    listSilent(pool, { sinceHours: since, unusual, state, limit: limit + 1 }),
+  )
   const shown = people.slice(0, limit)
   if (terminal.json) for (const { profileId: _, ...person } of shown) terminal.printJson('profiles silent', person)
   else if (csv) terminal.print(csvOf(shown))

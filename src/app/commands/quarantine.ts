@@ -1,16 +1,23 @@
 import { formatMinute, formatNumber } from '../../base/text/readable.ts'
 import { quarantineOf } from '../../operations/open-quarantine.ts'
-import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
+import { requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
 import { replayedText } from '../../pipeline/ledger/retry.ts'
 import type { QuarantineFilter } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
-import { printList, printResult } from '../terminal/print-result.ts'
+import { printActed, printList, printResult } from '../terminal/print-result.ts'
 import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
+
+const named = ['quarantined record', 'vitalsync quarantine list'] as const
+
+/** The chosen records, under the names of the options. */
+type Choice = Omit<QuarantineFilter, 'direction'> & { readonly way?: QuarantineFilter['direction'] }
+const filterOf = ({ way, ...choice }: Choice): QuarantineFilter => ({ ...choice, direction: way })
 
 export async function listQuarantine(
   context: CommandContext,
-  { limit, ...filter }: QuarantineFilter & { limit: number },
+  { limit, ...choice }: Choice & { limit: number },
 ): Promise<void> {
+  const filter = filterOf(choice)
   const found = await readWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
     return quarantineOf(pool).list(filter, limit + 1)
@@ -36,7 +43,7 @@ export async function listQuarantine(
 /** Prints the content of a record. No other command and no log does. */
 export async function showQuarantined(context: CommandContext, { id }: { id: string }): Promise<void> {
   const found = await readWarehouse(context, (pool) => quarantineOf(pool).show(id))
-  if (!found) throw unknownIdProblem('quarantined record', 'vitalsync quarantine list')
+  if (!found) throw unknownIdProblem(...named)
   const { profileId: _, ...shown } = found
   const lines = [
     `${found.stream} (${found.direction}) of ${found.externalId}, seen ${formatNumber(found.times)} times, last ${found.lastSeenAt.toISOString()}`,
@@ -47,34 +54,23 @@ export async function showQuarantined(context: CommandContext, { id }: { id: str
   printResult(context.terminal, ['quarantine show', shown], lines)
 }
 
-const NOTHING_TO_DO = 'Nothing to do: no quarantined record fits. The list: vitalsync quarantine list.'
-
-export async function replayQuarantine(context: CommandContext, filter: QuarantineFilter): Promise<void> {
-  const { terminal } = context
+export async function replayQuarantine(context: CommandContext, choice: Choice): Promise<void> {
+  const filter = filterOf(choice)
   const replayed = await withWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
     return quarantineOf(pool).replay(filter)
   })
-  if (terminal.json) terminal.printJson('quarantine replay', replayed)
-  else {
-    const text = replayedText(replayed)
-    if (text !== '' || !filter.ids) terminal.print(text || NOTHING_TO_DO)
-  }
-  requireAllFound(replayed.pushed + replayed.stored + replayed.reread, filter, [
-    'quarantined record',
-    'vitalsync quarantine list',
-  ])
+  const found = replayed.pushed + replayed.stored + replayed.reread
+  printActed(context.terminal, ['quarantine replay', replayed], { found, filter, named, text: replayedText(replayed) })
 }
 
-export async function discardQuarantined(context: CommandContext, filter: QuarantineFilter): Promise<void> {
-  const { terminal } = context
+export async function discardQuarantined(context: CommandContext, choice: Choice): Promise<void> {
+  const filter = filterOf(choice)
   const discarded = await withWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
     return quarantineOf(pool).discard(filter)
   })
-  if (terminal.json) terminal.printJson('quarantine discard', { discarded })
-  else if (discarded === 0 && !filter.ids) terminal.print(NOTHING_TO_DO)
-  else if (discarded > 0)
-    terminal.print(`${formatNumber(discarded)} discarded. A record that upstream sends again comes back.`)
-  requireAllFound(discarded, filter, ['quarantined record', 'vitalsync quarantine list'])
+  const text =
+    discarded > 0 ? `${formatNumber(discarded)} discarded. A record that upstream sends again comes back.` : ''
+  printActed(context.terminal, ['quarantine discard', { discarded }], { found: discarded, filter, named, text })
 }

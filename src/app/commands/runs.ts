@@ -16,7 +16,7 @@ export async function runRuns(context: CommandContext, { limit }: { limit: numbe
 }
 
 /** Ends a run that is under way, whichever process began it. */
-export async function stopRun(context: CommandContext, { runId }: { runId: string }): Promise<void> {
+export async function stopRun(context: CommandContext, { run: runId }: { run: string }): Promise<void> {
   await withWarehouse(context, async (pool) => {
     const runs = createRuns({ pool })
     const run = await runs.get(runId)

@@ -5,10 +5,10 @@ import { untilAborted } from '../../operations/processes/repeat.ts'
 import { openMonitoring } from '../../operations/processes/start-monitoring.ts'
 import { startProducingScheduler } from '../../operations/processes/start-producing.ts'
 import { warnOfExposedConnections } from '../exposed-connections.ts'
-import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
 
 /** Creates runs by the cron lines until SIGTERM. Any number of processes may run: each slot is claimed once. */
-export async function runSchedule({ config, log, signal }: CommandContext): Promise<number> {
+export async function runSchedule({ config, log, signal }: CommandContext): Promise<void> {
   const stop = new AbortController()
   return withCloseStack(async (closeStack) => {
     const addresses = requireGivenAddresses(config)
@@ -24,6 +24,5 @@ export async function runSchedule({ config, log, signal }: CommandContext): Prom
       log.info({ schedule: name, next: at?.toISOString() }, 'schedule is ready')
     await untilAborted(AbortSignal.any([signal, stop.signal]))
     if (stop.signal.aborted) throw stop.signal.reason
-    return exitCodes.done
   })
 }

@@ -15,8 +15,8 @@ import { type OpenPipeline, withPipeline } from '../with-pipeline.ts'
 type VerifyOptions = Selection & {
   readonly sample: number
   /** The same seed draws the same windows, as long as the same is covered. */
-  readonly seed: number | undefined
-  readonly mend: boolean
+  readonly seed?: number
+  readonly mend?: boolean
 }
 
 type VerifyResult = Awaited<ReturnType<typeof verifySample>>
@@ -38,9 +38,9 @@ export async function runVerify(context: CommandContext, options: VerifyOptions)
 
 async function verifySample(opened: OpenPipeline, options: VerifyOptions, terminal: Terminal) {
   const { pool } = opened.pipeline
-  const streams = selectedStreams(pulledStreams, options.streams)
+  const streams = selectedStreams(pulledStreams, options.stream)
   await tellIfNobody(pool, terminal)
-  const ids = await profileIdsOf(pool, options.profiles)
+  const ids = await profileIdsOf(pool, options.profile)
   const seed = options.seed ?? randomInt(SEED_MAX)
   const sample = await sampleCoveredWindows({ pool, streams }, { count: options.sample, seed: String(seed), ids })
   if (sample.length === 0)
@@ -85,7 +85,7 @@ async function countSample(
 const SEED_MAX = 1_000_000_000
 const noRate = { rate: null, rateFrom: null, rateUpTo: null }
 
-function verifyOne({ pipeline, signal }: OpenPipeline, covered: CoveredWindow, { mend }: VerifyOptions) {
+function verifyOne({ pipeline, signal }: OpenPipeline, covered: CoveredWindow, { mend = false }: VerifyOptions) {
   return pipeline.context.verification.verify(covered, { mend, options: { lane: 'manual', signal } })
 }
 

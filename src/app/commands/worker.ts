@@ -10,7 +10,7 @@ import { type RunningWorker, startWorker, workerCloseMaxMs } from '../../operati
 import { produceRun } from '../../operations/produce-run.ts'
 import { formatPartList } from '../../pipeline/fleet/queue-parts.ts'
 import { warnOfExposedConnections } from '../exposed-connections.ts'
-import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
 
 type WorkerOptions = {
   /** Enqueues due profiles, and exits when no profile is due and no job waits. */
@@ -24,7 +24,7 @@ const IDLE_POLL_EVERY_MS = 500
 const EMPTY_POLLS_MIN = 3
 
 /** Works on jobs until SIGTERM; then it takes no new job, lets the running jobs finish, and exits. */
-export async function runWorker({ config, log, signal }: CommandContext, options: WorkerOptions): Promise<number> {
+export async function runWorker({ config, log, signal }: CommandContext, options: WorkerOptions): Promise<void> {
   const { drain, parts } = options
   requireParts(options, config)
   const stop = new AbortController()
@@ -48,7 +48,6 @@ export async function runWorker({ config, log, signal }: CommandContext, options
     if (drain) await untilDrained({ pipeline, config, worker, signal: stopped })
     else await untilAborted(stopped)
     if (stop.signal.aborted) throw stop.signal.reason
-    return exitCodes.done
   })
 }
 

@@ -1,13 +1,16 @@
 import type { ExplainedFactor, ExplainedLogGroup, Explanation } from '../../../base/contract/score-explanation.ts'
 import { reasonText } from '../../../operations/day-report-text.ts'
-import { type ExplainOptions, fetchExplanation } from '../../../operations/fetch-explanation.ts'
+import { fetchExplanation } from '../../../operations/fetch-explanation.ts'
 import type { CommandContext } from '../../terminal/command-context.ts'
 import { printResult } from '../../terminal/print-result.ts'
 import { withUpstream } from '../../with-pipeline.ts'
 
 /** Prints where a score comes from. */
-export async function runExplain(context: CommandContext, options: ExplainOptions): Promise<void> {
-  const found = await withUpstream(context, (upstream) => fetchExplanation(upstream, options))
+export async function runExplain(
+  context: CommandContext,
+  { profile: externalId, date, score }: { profile: string; date: string; score: string },
+): Promise<void> {
+  const found = await withUpstream(context, (upstream) => fetchExplanation(upstream, { externalId, date, score }))
   printResult(context.terminal, ['explain', found], explanationLines(found))
 }
 

@@ -19,7 +19,7 @@ import { type CommandContext, exitCodes } from '../../terminal/command-context.t
 import { readWarehouse } from '../../with-pipeline.ts'
 
 type ExportOptions = {
-  readonly streams: readonly string[]
+  readonly stream: readonly string[]
   readonly format: ExportFormat
   /** For CSV; absent: defused. */
   readonly formulas?: FormulaHandling
@@ -40,7 +40,7 @@ export async function runExport(context: CommandContext, options: ExportOptions)
 async function exportRows(context: CommandContext, options: ExportOptions): Promise<number> {
   const { terminal, signal } = context
   const { since, output: folder = '.' } = options
-  const streams = catalogue.pulled.filter(({ name }) => options.streams.includes(name))
+  const streams = catalogue.pulled.filter(({ name }) => options.stream.includes(name))
   const before = await readExportState(options.state)
   const onProgress = (stream: string, rows: number) => terminal.progress(`${stream}: ${formatNumber(rows)} rows`)
   const exported = await readWarehouse(context, (pool) => {
@@ -88,7 +88,7 @@ async function writeOutput(
 }
 
 function requireConsistent(options: ExportOptions): void {
-  const { streams, format, formulas, output, state, partitionBy } = options
+  const { stream: streams, format, formulas, output, state, partitionBy } = options
   if (streams.length === 0) throw new UsageProblem('export: no stream', { hint: 'Name it: --stream scores.' })
   if (partitionBy !== undefined) {
     requireLake(options)

@@ -79,10 +79,10 @@ async function printEmptyDays(context: CommandContext, options: GapsOptions): Pr
   const shown: string[][] = []
   const totals = new Map<EmptyCause, number>()
   let spans = 0
-  const streams = selectedStreams(pulledStreams, options.streams).map(({ name }) => name)
+  const streams = selectedStreams(pulledStreams, options.stream).map(({ name }) => name)
   await readWarehouse(context, async (pool) => {
     await tellIfNobody(pool, terminal)
-    const ids = await profileIdsOf(pool, options.profiles)
+    const ids = await profileIdsOf(pool, options.profile)
     for await (const span of readEmptySpans(pool, { ids, streams })) {
       signal.throwIfAborted()
       const { externalId, stream, firstDay, lastDay, days, cause, evidence } = span
@@ -120,8 +120,8 @@ async function* eachGap(
   pool: Pool,
   chosen: Selection,
 ): AsyncGenerator<{ externalId: string; stream: string; gap: Gap }> {
-  const wanted = selectedStreams(pulledStreams, chosen.streams)
-  const ids = await profileIdsOf(pool, chosen.profiles)
+  const wanted = selectedStreams(pulledStreams, chosen.stream)
+  const ids = await profileIdsOf(pool, chosen.profile)
   for (let afterId = '0'; ; ) {
     const known = await readKnownCoverage({ pool, streams: wanted }, { afterId, limit: PROFILES_PER_PAGE, ids })
     const last = known.at(-1)

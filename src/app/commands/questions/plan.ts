@@ -11,7 +11,7 @@ type PlanOptions = Selection & {
   /** Absent: the plan of a sync; given: the plan of a back-fill from here. */
   readonly from?: Date | undefined
   readonly to?: Date | undefined
-  readonly again: boolean
+  readonly again?: boolean
 }
 
 /** Prints the windows and requests that a sync, or a back-fill of the range, would take, the covered windows, and the duration. */
@@ -19,7 +19,8 @@ export async function runPlan(context: CommandContext, options: PlanOptions): Pr
   const { terminal } = context
   const plan = await readWarehouse(context, async (pool) => {
     await tellIfNobody(pool, terminal)
-    return makePlan(pool, context, { ...options, profileIds: await profileIdsOf(pool, options.profiles) })
+    const profileIds = await profileIdsOf(pool, options.profile)
+    return makePlan(pool, context, { ...options, profileIds, streams: options.stream })
   })
   printResult(terminal, ['plan', plan], planLines(plan))
 }

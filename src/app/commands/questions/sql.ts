@@ -6,7 +6,7 @@ import type { CommandContext } from '../../terminal/command-context.ts'
 import { formatCsv, formatTable } from '../../terminal/table.ts'
 import { readWarehouse } from '../../with-pipeline.ts'
 
-type SqlOptions = { readonly text: string | undefined; readonly limit: number; readonly csv: boolean }
+type SqlOptions = { readonly statement?: string; readonly limit: number; readonly csv: boolean }
 
 const TEXT_CHARACTERS_MAX = 100_000
 
@@ -14,9 +14,9 @@ const ROWS_AT_ONCE = 1000
 const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024
 
 /** Answers a query as the role for questions, and prints its rows. */
-export async function runSql(context: CommandContext, { text, limit, csv }: SqlOptions): Promise<void> {
+export async function runSql(context: CommandContext, { statement: given, limit, csv }: SqlOptions): Promise<void> {
   const { terminal } = context
-  const statement = (text ?? (await readStandardInput())).trim().replace(/;\s*$/, '')
+  const statement = (given ?? (await readStandardInput())).trim().replace(/;\s*$/, '')
   if (statement === '') {
     throw new UsageProblem('run a query: there is none', {
       hint: `Give it as an argument: vitalsync sql "select * from warehouse.days limit 5". Or pipe it in.`,

@@ -8,14 +8,14 @@ import { upstreamThatRuns } from '../../join-engines.ts'
 import type { CommandContext } from '../../terminal/command-context.ts'
 import { askAlone, readWarehouse } from '../../with-pipeline.ts'
 
-type WhyOptions = { readonly externalId: string; readonly date: string; readonly streams: readonly string[] }
+type WhyOptions = { readonly profile: string; readonly date: string; readonly stream: readonly string[] }
 
 /** Prints whether a person's day is there, or why it is not, with the evidence. */
-export async function runWhy(context: CommandContext, { externalId, date, streams }: WhyOptions): Promise<void> {
+export async function runWhy(context: CommandContext, { profile, date, stream }: WhyOptions): Promise<void> {
   const { terminal } = context
-  const names = selectedStreams(pulledStreams, streams).map(({ name }) => name)
+  const names = selectedStreams(pulledStreams, stream).map(({ name }) => name)
   const found = await readWarehouse(context, async (pool) => {
-    const [profileId = ''] = (await profileIdsOf(pool, [externalId])) ?? []
+    const [profileId = ''] = (await profileIdsOf(pool, [profile])) ?? []
     return readDayReports(pool, { profileId, localDate: date, streams: names })
   })
   if (found.length === 0) {

@@ -14,15 +14,17 @@ import { formatTable } from '../../terminal/table.ts'
 type CreateOptions = {
   /** Created when it does not exist. */
   readonly account: string
-  readonly kind: 'client' | 'app'
+  /** A key of an app, in place of one of a server. */
+  readonly app: boolean
   readonly label: string
 }
 
 /** Prints the secret of a new key; it cannot be read again. */
-export async function createServiceKey(context: CommandContext, options: CreateOptions): Promise<void> {
-  const { publicId, secret } = await withServiceDatabase(context, (database) => addServiceKey(database, options))
-  const shown =
-    options.kind === 'app' ? { appId: publicId, appSecret: secret } : { clientId: publicId, clientSecret: secret }
+export async function createServiceKey(context: CommandContext, { app, ...key }: CreateOptions): Promise<void> {
+  const { publicId, secret } = await withServiceDatabase(context, (database) =>
+    addServiceKey(database, { ...key, kind: app ? 'app' : 'client' }),
+  )
+  const shown = app ? { appId: publicId, appSecret: secret } : { clientId: publicId, clientSecret: secret }
   const lines = Object.entries(shown).map(([name, value]) => `${name.padEnd(14)}${value}`)
   printResult(context.terminal, ['service keys create', shown], lines)
 }
@@ -38,9 +40,9 @@ export async function listServiceKeys(context: CommandContext): Promise<void> {
 
 const formatDay = (at: Date | null) => at?.toISOString().slice(0, 10) ?? ''
 
-export async function revokeServiceKey(context: CommandContext, { publicId }: { publicId: string }): Promise<void> {
-  await withServiceDatabase(context, (database) => endServiceKey(database, publicId))
-  context.terminal.say(`${publicId} is revoked.`)
+export async function revokeServiceKey(context: CommandContext, { id }: { id: string }): Promise<void> {
+  await withServiceDatabase(context, (database) => endServiceKey(database, id))
+  context.terminal.say(`${id} is revoked.`)
 }
 
 /** Gives a database role the privileges that a running service needs, and no more. */
@@ -51,31 +53,38 @@ export async function runServiceGrant(context: CommandContext, { role }: { role:
 
 type SourcesOptions = {
   readonly account: string
-  /** Best first; empty: the order of the model; absent: the order is only shown. */
-  readonly sources: readonly string[] | undefined
+  /** Best first; absent: the order is only shown. */
+  readonly sources?: readonly string[]
+  /** Goes back to the order of the model. */
+  readonly reset: boolean
 }
 
 /** Sets or shows the order in which an account's sources are preferred. */
 export async function runServiceSources(context: CommandContext, options: SourcesOptions): Promise<void> {
   const { terminal } = context
+  const { account, reset } = options
+  const wanted = reset ? [] : options.sources
   const { sources, profiles } = await withServiceDatabase(context, (database) =>
-    setOrReadSourcePriority(database, options),
+    setOrReadSourcePriority(database, { account, sources: wanted }),
   )
   if (terminal.json) terminal.printJson('service sources', { sources, profiles })
   else {
     terminal.print(sources.length === 0 ? 'the order of the model' : sources.join(', '))
-    if (options.sources) terminal.say(`${profiles} profiles will be derived anew.`)
+    if (wanted) terminal.say(`${profiles} profiles will be derived anew.`)
   }
 }
 
 type RevokeOptions = {
   readonly account: string
   /** Absent: the tokens of the account and of all its profiles. */
-  readonly externalId: string | undefined
+  readonly profile?: string
 }
 
 /** Ends tokens in every running service, at once. Keys stay: the holder of a key gets new tokens. */
-export async function revokeServiceTokens(context: CommandContext, options: RevokeOptions): Promise<void> {
-  const revoked = await withServiceDatabase(context, (database) => endTokens(database, options))
+export async function revokeServiceTokens(
+  context: CommandContext,
+  { account, profile: externalId }: RevokeOptions,
+): Promise<void> {
+  const revoked = await withServiceDatabase(context, (database) => endTokens(database, { account, externalId }))
   context.terminal.say(`${revoked} tokens are revoked, and the refresh tokens with them.`)
 }

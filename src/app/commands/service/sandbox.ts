@@ -19,7 +19,7 @@ type SandboxOptions = {
   readonly days: number
   readonly seed: string
   /** As on the command line: `name=rate`, with more after commas. */
-  readonly faults: readonly string[]
+  readonly fault: readonly string[]
   readonly plain: boolean
 }
 
@@ -34,7 +34,7 @@ const PROGRESS_SHOWN_FROM = 50
 export async function runSandbox(context: CommandContext, options: SandboxOptions): Promise<void> {
   const { config, terminal, log, signal } = context
   const { host, profiles, days, seed } = options
-  const faults = [...(options.plain ? plainRules : []), ...options.faults.map(parseFaultRule)]
+  const faults = [...(options.plain ? plainRules : []), ...options.fault.map(parseFaultRule)]
   const closeStack = openCloseStack()
   try {
     const otlp = await openOtlp(config.otlp, { name: 'vitalsync-sandbox', log })
@@ -85,7 +85,7 @@ function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlU
 async function readyText(
   sandbox: Sandbox,
   { config, terminal }: CommandContext,
-  { profiles, seed, faults, plain }: SandboxOptions,
+  { profiles, seed, fault, plain }: SandboxOptions,
 ): Promise<string> {
   const folder = sandboxFolderOf(config)
   const secrets = config.sandboxSecret
@@ -102,7 +102,7 @@ async function readyText(
     ...(terminal.printsToTerminal && { clientSecret, appSecret, controlToken }),
     secrets,
     people: `${profiles} sample profiles of seed ${seed}`,
-    faults: [...(plain ? ['--plain'] : []), ...faults].join(' ') || 'none',
+    faults: [...(plain ? ['--plain'] : []), ...fault].join(' ') || 'none',
     data: config.databaseUrl ? 'DATABASE_URL, schema service' : sandboxFolderOf(config),
   }
   const rows = Object.entries(lines).map(([name, value]) => `${name.padEnd(27)}${value}`)
