@@ -3,7 +3,8 @@ import { pulledStreams } from '../config/streams.ts'
 import type { archetypeAnswerSchema, receivedArchetypeSchema } from './base/contract/archetype.ts'
 import type { biomarkerAnswerSchema, receivedBiomarkerSchema } from './base/contract/biomarker.ts'
 import type { comparisonAnswerSchema, receivedComparisonSchema } from './base/contract/comparison.ts'
-import type { dataLogInputSchema } from './base/contract/data-log.ts'
+import { dataLogInputSchema, receivedUploadSchema } from './base/contract/data-log.ts'
+import { operations } from './base/contract/operations.ts'
 import type { ReceivedProfile } from './base/contract/profile.ts'
 import type { receivedScoreSchema, scoreAnswerSchema } from './base/contract/score.ts'
 import type { receivedTrendSchema, trendAnswerSchema } from './base/contract/trend.ts'
@@ -96,6 +97,8 @@ export type UpstreamClient = {
   close(): Promise<void>
 }
 
+const logStream = { operation: operations.uploadLogs, schema: dataLogInputSchema, answer: receivedUploadSchema }
+
 const requestsPerSecondDefault = 50
 const requestsInFlightDefault = 16
 
@@ -129,8 +132,8 @@ export function openClient(options: ClientOptions): UpstreamClient {
     profiles: ({ search, ...given } = {}) =>
       upstream.searchProfiles(search === undefined ? {} : { searchParameter: search }, call(given)),
     register: (externalId, given) => upstream.register(person(externalId), call(given)),
-    pushLogs: async (externalId, logs, given) =>
-      void (await upstream.api.uploadLogs(person(externalId), logs, call(given))),
+    pushLogs: async (externalId, items, given) =>
+      void (await upstream.pushItems(person(externalId), { stream: logStream, items }, call(given))),
     deleteProfiles: (externalIds, given) => upstream.deleteProfiles(externalIds, call(given)),
     close: () => upstream.close(),
   }

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { DAY } from '../../src/base/time/units.ts'
+import { dataLogs } from '../support/stream-by-name.ts'
 import { measureBareRequests } from './bare-requests.ts'
 import { cannedLog } from './canned.ts'
 import { costPer, readCost } from './cost.ts'
@@ -113,7 +114,11 @@ export async function fetchTokens({ upstream, pool }: Filling): Promise<void> {
     const some = rows.slice(at, at + inFlight)
     await Promise.all(
       some.map(({ id, external_id }) =>
-        upstream.api.uploadLogs({ profileId: id, externalId: external_id }, [], { lane: 'manual' }),
+        upstream.pushItems(
+          { profileId: id, externalId: external_id },
+          { stream: dataLogs, items: [] },
+          { lane: 'manual' },
+        ),
       ),
     )
   }

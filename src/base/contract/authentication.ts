@@ -57,5 +57,4 @@ export const receivedProfileTokenSchema = z.looseObject({
 
 export type ProfileTokenInput = z.infer<typeof profileTokenInputSchema>
 export type ProfileTokenAnswer = z.infer<typeof profileTokenAnswerSchema>
-export type ReceivedAccountToken = z.infer<typeof receivedAccountTokenSchema>
 export type ReceivedProfileToken = z.infer<typeof receivedProfileTokenSchema>

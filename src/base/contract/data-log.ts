@@ -109,4 +109,3 @@ export const receivedUploadSchema = z.looseObject({
 
 export type DataLogInput = z.infer<typeof dataLogInputSchema>
 export type UploadAnswer = z.infer<typeof uploadAnswerSchema>
-export type ReceivedUpload = z.infer<typeof receivedUploadSchema>

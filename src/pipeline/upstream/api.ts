@@ -1,18 +1,15 @@
 import {
   type ProfileTokenInput,
-  type ReceivedAccountToken,
-  type ReceivedProfileToken,
   receivedAccountTokenSchema,
   receivedProfileTokenSchema,
 } from '../../base/contract/authentication.ts'
 import { operations } from '../../base/contract/operations.ts'
 import {
-  type ReceivedProfile,
   type ReceivedProfilePage,
   receivedProfilePageSchema,
   receivedProfileSchema,
 } from '../../base/contract/profile.ts'
-import { type Explanation, explainOperation, explanationSchema } from '../../base/contract/score-explanation.ts'
+import { explainOperation, explanationSchema } from '../../base/contract/score-explanation.ts'
 import { Rejected } from '../../base/errors.ts'
 import type { Span } from '../../base/time/spans.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
@@ -21,7 +18,7 @@ import type { PulledStream } from '../transfer/stream.ts'
 import type { AuthorizedSender } from './authorized-sender.ts'
 import { queryStringOf } from './operation-rules.ts'
 import { bodyParserOf } from './parse-body.ts'
-import { createPushOperations, type PushOperations } from './push-operations.ts'
+import { createPushOperations } from './push-operations.ts'
 import { parseAnswer, RecordCollector, unchangedAnswer } from './record-collector.ts'
 import { AttemptError, type CallOptions, type Sender, type TimedResponse } from './sender.ts'
 
@@ -35,25 +32,6 @@ type ProfilePageQuery = {
   readonly currentPage: number
   readonly pageSize: number
 }
-
-/**
- * The operations of the interface that an account needs, each by its name in the contract; `read` covers all operations
- * that read a stream. `registerByApp` is missing: it needs the credentials of an app.
- */
-export type UpstreamApi = {
-  accountToken(options: CallOptions): Promise<ReceivedAccountToken>
-  register(externalId: string, options: CallOptions): Promise<ReceivedProfileToken>
-  profileToken(request: ProfileTokenRequest, options: CallOptions): Promise<ReceivedProfileToken>
-  /** Spends the refresh token, even when the answer is lost: never retried. */
-  refreshToken(spent: SpentTokens, options: CallOptions): Promise<ReceivedProfileToken>
-  profile(externalId: string, options: CallOptions): Promise<ReceivedProfile>
-  searchProfiles(query: ProfilePageQuery, options: CallOptions): Promise<ReceivedProfilePage>
-  deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
-  /** Asks where the score of a local day comes from, or why it is missing. Throws `NotThere` where upstream does not explain. */
-  explain(score: ScoreOfDay, options: CallOptions): Promise<Explanation>
-  /** Reads one stream as its row of the catalogue says. */
-  read(stream: PulledStream, target: WindowToRead, options: CallOptions): Promise<UpstreamAnswer>
-} & PushOperations
 
 type ScoreOfDay = { readonly externalId: string; readonly date: string; readonly score: string }
 
@@ -69,7 +47,11 @@ type ApiDeps = {
   readonly credentials: UpstreamCredentials
 }
 
-export function createUpstreamApi(deps: ApiDeps): UpstreamApi {
+/**
+ * The operations of the interface that an account needs, each by its name in the contract; `read`, `pushItems` and `pushSnapshot`
+ * cover all operations of a stream. `registerByApp` is missing: it needs the credentials of an app.
+ */
+export function createUpstreamApi(deps: ApiDeps) {
   return {
     ...tokenOperations(deps),
     ...profileOperations(deps),
@@ -77,6 +59,8 @@ export function createUpstreamApi(deps: ApiDeps): UpstreamApi {
     ...createPushOperations(deps),
   }
 }
+
+export type UpstreamApi = ReturnType<typeof createUpstreamApi>
 
 /** A call without a token of ours has no token to renew: its 401 is a refusal like any other. */
 function withoutRenewal(sender: Sender): Sender {
@@ -87,13 +71,11 @@ function withoutRenewal(sender: Sender): Sender {
     })
 }
 
-type TokenOperations = Pick<UpstreamApi, 'accountToken' | 'register' | 'profileToken' | 'refreshToken'>
-
-function tokenOperations({ sender, authorized, credentials: { clientId, clientSecret } }: ApiDeps): TokenOperations {
+function tokenOperations({ sender, authorized, credentials: { clientId, clientSecret } }: ApiDeps) {
   const send = withoutRenewal(sender)
   const parse = bodyParserOf(receivedProfileTokenSchema)
   return {
-    accountToken: (options) =>
+    accountToken: (options: CallOptions) =>
       send({
         operation: operations.accountToken,
         ...options,
@@ -101,14 +83,15 @@ function tokenOperations({ sender, authorized, credentials: { clientId, clientSe
         secrets: [clientSecret, clientId],
         parse: bodyParserOf(receivedAccountTokenSchema),
       }),
-    register: (externalId, options) =>
+    register: (externalId: string, options: CallOptions) =>
       authorized.asAccount({ operation: operations.register, ...options, body: JSON.stringify({ externalId }), parse }),
-    profileToken(request, options) {
+    profileToken(request: ProfileTokenRequest, options: CallOptions) {
       const { externalId } = request
       const body = JSON.stringify(request)
       return authorized.asAccount({ operation: operations.profileToken, ...options, externalId, body, parse })
     },
-    refreshToken: ({ profileToken, refreshToken }, options) =>
+    /** Spends the refresh token, even when the answer is lost: never retried. */
+    refreshToken: ({ profileToken, refreshToken }: SpentTokens, options: CallOptions) =>
       send({
         operation: operations.refreshToken,
         ...options,
@@ -120,28 +103,26 @@ function tokenOperations({ sender, authorized, credentials: { clientId, clientSe
   }
 }
 
-type ProfileOperations = Pick<UpstreamApi, 'profile' | 'searchProfiles' | 'deleteProfiles'>
-
-function profileOperations({ authorized }: ApiDeps): ProfileOperations {
+function profileOperations({ authorized }: ApiDeps) {
   const parseErased = bodyParserOf(undefined)
   const parsePage = bodyParserOf(receivedProfilePageSchema)
   return {
-    profile: (externalId, options) =>
+    profile: (externalId: string, options: CallOptions) =>
       authorized.asAccount({
         operation: operations.profile,
         externalId,
         ...options,
         parse: bodyParserOf(receivedProfileSchema),
       }),
-    searchProfiles: (query, options) =>
+    searchProfiles: (query: ProfilePageQuery, options: CallOptions) =>
       authorized.asAccount({
         operation: operations.searchProfiles,
         query: queryStringOf(query),
         externalId: query.searchParameter,
         ...options,
-        parse: (answered) => (answered.kind === 'bare' ? { items: [] } : parsePage(answered)),
+        parse: (answered): ReceivedProfilePage => (answered.kind === 'bare' ? { items: [] } : parsePage(answered)),
       }),
-    deleteProfiles: (externalIds, options) =>
+    deleteProfiles: (externalIds: readonly string[], options: CallOptions) =>
       authorized.asAccount<void>({
         operation: operations.deleteProfiles,
         ...options,
@@ -151,9 +132,10 @@ function profileOperations({ authorized }: ApiDeps): ProfileOperations {
   }
 }
 
-function readOperations({ authorized }: ApiDeps): Pick<UpstreamApi, 'read' | 'explain'> {
+function readOperations({ authorized }: ApiDeps) {
   return {
-    explain: ({ externalId, ...query }, options) =>
+    /** Asks where the score of a local day comes from, or why it is missing. Throws `NotThere` where upstream does not explain. */
+    explain: ({ externalId, ...query }: ScoreOfDay, options: CallOptions) =>
       authorized.asAccount({
         operation: explainOperation,
         externalId,
@@ -161,8 +143,8 @@ function readOperations({ authorized }: ApiDeps): Pick<UpstreamApi, 'read' | 'ex
         ...options,
         parse: bodyParserOf(explanationSchema),
       }),
-    /** The operation says by whose token it is called. */
-    read(stream, target, options) {
+    /** Reads one stream as its row of the catalogue says. The operation says by whose token it is called. */
+    read(stream: PulledStream, target: WindowToRead, options: CallOptions): Promise<UpstreamAnswer> {
       const { operation } = stream
       const call = {
         operation,

@@ -16,12 +16,6 @@ export function bodyParserOf(schema: z.ZodType | undefined): (timed: TimedRespon
   }
 }
 
-/** The stored tags, as upstream answers an upload. No code needs them, so any list or object is accepted. */
-export function parseListBody(answered: TimedResponse): readonly unknown[] {
-  const value = jsonOf(answered)
-  return Array.isArray(value) ? value : [value]
-}
-
 /** An object or a list. A status that says it all counts as an object without keys. */
 function jsonOf({ response, kind }: TimedResponse): object {
   if (kind === 'bare') return {}

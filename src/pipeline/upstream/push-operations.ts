@@ -1,73 +1,38 @@
-import { type ReceivedUpload, receivedUploadSchema } from '../../base/contract/data-log.ts'
-import { type Operation, operations } from '../../base/contract/operations.ts'
+import type { Operation } from '../../base/contract/operations.ts'
 import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX } from '../transfer/parcel.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
 import type { PushedList, PushedStream } from '../transfer/stream.ts'
 import type { AuthorizedSender } from './authorized-sender.ts'
-import { bodyParserOf, parseListBody } from './parse-body.ts'
+import { bodyParserOf } from './parse-body.ts'
 import { itemTextOf, type PushItem, type PushItems } from './push-items.ts'
-import type { CallOptions, TimedResponse } from './sender.ts'
+import type { CallOptions } from './sender.ts'
 
-type PushBatch<T> = (profile: ProfileIds, items: PushItems, options: CallOptions) => Promise<T>
-type PushObject = (profile: ProfileIds, body: PushItem, options: CallOptions) => Promise<unknown>
+type Batch = { readonly stream: Pick<PushedList, 'operation' | 'answer' | 'schema'>; readonly items: PushItems }
+type Snapshot = { readonly operation: Operation; readonly schema: PushedStream['schema']; readonly body: PushItem }
 
-/** The operations that push, by the names of the contract; and by the rows of the catalogue, `pushItems` and `pushSnapshot`. */
-export type PushOperations = {
-  readonly uploadLogs: PushBatch<ReceivedUpload>
-  readonly uploadTags: PushBatch<readonly unknown[]>
-  readonly uploadTagsOf: PushBatch<readonly unknown[]>
-  readonly replaceDemographic: PushObject
-  readonly updateDemographic: PushObject
-  readonly updateDeviceInformation: PushObject
-  /** Sends one batch to where the stream's row says. */
-  pushItems(
-    profile: ProfileIds,
-    batch: { readonly stream: Pick<PushedList, 'operation' | 'answer' | 'schema'>; readonly items: PushItems },
-    options: CallOptions,
-  ): Promise<unknown>
-  /** Sends one object, or an update of it, by an operation of the stream's row. */
-  pushSnapshot(
-    profile: ProfileIds,
-    snapshot: { readonly operation: Operation; readonly schema: PushedStream['schema']; readonly body: PushItem },
-    options: CallOptions,
-  ): Promise<unknown>
-}
-
-type Pushed<T> = {
-  readonly operation: Operation
+type Pushed = Pick<PushedList, 'operation' | 'answer' | 'schema'> & {
   readonly profile: ProfileIds
   readonly body: string
-  readonly fields?: readonly string[] | undefined
-  readonly parse: (answered: TimedResponse) => T
 }
 
-export function createPushOperations({ authorized }: { authorized: AuthorizedSender }): PushOperations {
+export function createPushOperations({ authorized }: { authorized: AuthorizedSender }) {
   /** The operation says by whose token it is called. */
-  const push = <T>({ operation, profile, body, fields, parse }: Pushed<T>, options: CallOptions): Promise<T> =>
-    operation.caller === 'profile'
-      ? authorized.asProfile(profile, { operation, ...options, body, fields, parse })
-      : authorized.asAccount({ operation, externalId: profile.externalId, ...options, body, fields, parse })
-  const pushBatch =
-    <T>(operation: Operation, parse: (answered: TimedResponse) => T): PushBatch<T> =>
-    (profile, items, options) =>
-      push({ operation, profile, body: batchBodyOf(items), parse }, options)
-  const pushObject =
-    (operation: Operation, fields?: readonly string[]): PushObject =>
-    (profile, body, options) =>
-      push({ operation, profile, body: itemTextOf(body), fields, parse: bodyParserOf(undefined) }, options)
+  const push = ({ operation, answer, schema, profile, body }: Pushed, options: CallOptions): Promise<unknown> => {
+    const parse = answer ? bodyParserOf(answer) : bodyParserOf(undefined)
+    const call = { operation, ...options, body, fields: Object.keys(schema.shape), parse }
+    return operation.caller === 'profile'
+      ? authorized.asProfile(profile, call)
+      : authorized.asAccount({ ...call, externalId: profile.externalId })
+  }
   return {
-    uploadLogs: pushBatch(operations.uploadLogs, bodyParserOf(receivedUploadSchema)),
-    uploadTags: pushBatch(operations.uploadTags, parseListBody),
-    uploadTagsOf: pushBatch(operations.uploadTagsOf, parseListBody),
-    replaceDemographic: pushObject(operations.replaceDemographic),
-    updateDemographic: pushObject(operations.updateDemographic),
-    updateDeviceInformation: pushObject(operations.updateDeviceInformation),
-    async pushItems(profile, { stream: { operation, answer, schema }, items }, options) {
-      const parse = answer ? bodyParserOf(answer) : bodyParserOf(undefined)
-      return push({ operation, profile, body: batchBodyOf(items), fields: Object.keys(schema.shape), parse }, options)
+    /** Sends one batch to where the stream's row says. */
+    async pushItems(profile: ProfileIds, { stream, items }: Batch, options: CallOptions) {
+      const { operation, answer, schema } = stream
+      return push({ operation, answer, schema, profile, body: batchBodyOf(items) }, options)
     },
-    pushSnapshot: (profile, { operation, schema, body }, options) =>
-      pushObject(operation, Object.keys(schema.shape))(profile, body, options),
+    /** Sends one object, or an update of it, by an operation of the stream's row. */
+    pushSnapshot: (profile: ProfileIds, { body, ...snapshot }: Snapshot, options: CallOptions) =>
+      push({ ...snapshot, answer: undefined, profile, body: itemTextOf(body) }, options),
   }
 }
 

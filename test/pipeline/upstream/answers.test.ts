@@ -6,6 +6,7 @@ import { Unanswered } from '../../../src/base/errors.ts'
 import type { UpstreamApi } from '../../../src/pipeline/upstream/api.ts'
 import { http, startRawServer } from '../../support/raw-server.ts'
 import { ada, nightlyCall, openTestUpstream } from '../../support/test-upstream.ts'
+import { pushBy } from './client-driver.ts'
 
 const record = '{"type":"x","name":"x","category":"score","value":"1","data":[]}'
 const dated = record.replace(
@@ -68,7 +69,6 @@ async function meaningOf(api: UpstreamApi, name: OperationName): Promise<string>
 
 async function meanings(api: UpstreamApi, name: OperationName): Promise<string> {
   const operation = operations[name]
-  const items = [{ id: 'a' }]
   switch (name) {
     case 'accountToken':
       return (await api.accountToken(nightlyCall)).accountToken && 'the token'
@@ -90,12 +90,12 @@ async function meanings(api: UpstreamApi, name: OperationName): Promise<string> 
     case 'uploadLogs':
     case 'uploadTags':
     case 'uploadTagsOf':
-      await api[name](ada, items, nightlyCall)
+      await pushBy(name, api, { profile: ada, body: [{ id: 'a' }] })
       return 'accepted'
     case 'replaceDemographic':
     case 'updateDemographic':
     case 'updateDeviceInformation':
-      await api[name](ada, { age: 3 }, nightlyCall)
+      await pushBy(name, api, { profile: ada, body: { age: 3 } })
       return 'accepted'
     default: {
       const stream = pulledStreams.find((pulledStream) =>

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { pulledStreams } from '../../../config/streams.ts'
+import { receivedUploadSchema } from '../../../src/base/contract/data-log.ts'
 import { type OperationName, operations } from '../../../src/base/contract/operations.ts'
 import { Rejected } from '../../../src/base/errors.ts'
 import { createLog } from '../../../src/base/log.ts'
@@ -149,11 +150,14 @@ test('batches cut here are taken there, to the last log', async ({ derived }) =>
 
   const batches = cutBatches(logs.map((log) => Buffer.byteLength(JSON.stringify(log))))
   const answers = await Promise.all(
-    batches.map(({ from, to }) => upstream.api.uploadLogs(runner, logs.slice(from, to), nightlyCall)),
+    batches.map(({ from, to }) =>
+      upstream.pushItems(runner, { stream: dataLogs, items: logs.slice(from, to) }, nightlyCall),
+    ),
   )
 
   expect(batches.length).toBeGreaterThan(2)
-  expect(answers.reduce((sum, { accepted = 0 }) => sum + accepted, 0)).toBe(200)
+  const uploads = answers.map((answer) => receivedUploadSchema.parse(answer))
+  expect(uploads.reduce((sum, { accepted = 0 }) => sum + accepted, 0)).toBe(200)
 })
 
 test('tokens that upstream lets expire or takes away are renewed without a failure', async ({ fresh }) => {

@@ -13,6 +13,7 @@ import type {
   ConformanceOutcome,
   ConformancePerson,
 } from '../../support/conformance.ts'
+import { pushedByName } from '../../support/stream-by-name.ts'
 import { nightlyCall, openTestUpstream } from '../../support/test-upstream.ts'
 
 /** A request that was sent, and what came; no status where nothing did. */
@@ -52,9 +53,6 @@ type Call = (
   operation: OperationName,
 ) => Promise<unknown>
 
-const items = ({ body }: ConformanceInput) => body as readonly object[]
-const item = ({ body }: ConformanceInput) => body as object
-
 /** The streams by the operations that read them: in either form the row says what to ask for and what a record is. */
 const reads: Call = async (api, { name, input, externalId }, operation) => {
   const stream = pulledStreams.find(({ name, operation: { path } }) => {
@@ -67,6 +65,31 @@ const reads: Call = async (api, { name, input, externalId }, operation) => {
   if (records.length === 0) return undefined
   return stream.kind === 'snapshot' ? records[0]?.fields : records.map(({ fields }) => fields)
 }
+
+const streamsPushedBy = {
+  uploadLogs: 'data-logs',
+  uploadTags: 'tags',
+  uploadTagsOf: 'tags',
+  replaceDemographic: 'demographics',
+  updateDemographic: 'demographics',
+  updateDeviceInformation: 'device-information',
+} as const
+
+/** Pushes by this operation, whichever one the stream's row names. */
+export function pushBy(
+  name: keyof typeof streamsPushedBy,
+  api: UpstreamApi,
+  { profile, body }: { profile: ProfileIds; body: unknown },
+): Promise<unknown> {
+  const operation = operations[name]
+  const stream = pushedByName(streamsPushedBy[name])
+  if (stream.kind === 'snapshot')
+    return api.pushSnapshot(profile, { operation, schema: stream.schema, body: body as object }, nightlyCall)
+  return api.pushItems(profile, { stream: { ...stream, operation }, items: body as readonly object[] }, nightlyCall)
+}
+
+const pushes: Call = (api, { name, input: { body }, externalId }, operation) =>
+  pushBy(operation as keyof typeof streamsPushedBy, api, { profile: { ...name, externalId }, body })
 
 /** How each operation is asked for by the client's typed function for it. */
 const calls: Record<OperationName, Call> = {
@@ -81,13 +104,12 @@ const calls: Record<OperationName, Call> = {
     api.searchProfiles({ currentPage: 1, pageSize: 20, ...(input.query as { searchParameter?: string }) }, nightlyCall),
   deleteProfiles: (api, { input }) =>
     api.deleteProfiles((input.body as { externalIds: string[] }).externalIds, nightlyCall),
-  uploadLogs: (api, { name, input }) => api.uploadLogs(name, items(input), nightlyCall),
-  uploadTags: (api, { name, input }) => api.uploadTags(name, items(input), nightlyCall),
-  uploadTagsOf: (api, { name, input, externalId }) =>
-    api.uploadTagsOf({ ...name, externalId }, items(input), nightlyCall),
-  replaceDemographic: (api, { name, input }) => api.replaceDemographic(name, item(input), nightlyCall),
-  updateDemographic: (api, { name, input }) => api.updateDemographic(name, item(input), nightlyCall),
-  updateDeviceInformation: (api, { name, input }) => api.updateDeviceInformation(name, item(input), nightlyCall),
+  uploadLogs: pushes,
+  uploadTags: pushes,
+  uploadTagsOf: pushes,
+  replaceDemographic: pushes,
+  updateDemographic: pushes,
+  updateDeviceInformation: pushes,
   scores: reads,
   scoresOf: reads,
   biomarkers: reads,
