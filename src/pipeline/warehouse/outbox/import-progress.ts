@@ -16,33 +16,29 @@ export type ImportProgress = {
 /** A file, by the stream that it was imported into and a digest of its beginning. */
 type ImportedFile = { readonly stream: string; readonly identity: Buffer }
 
-export type Imports = {
-  /** The progress of an import of this file that was stopped before the file's end. */
-  findUnfinished(file: ImportedFile): Promise<ImportProgress | undefined>
-  /** Whether an import of this file came to its end, and none was begun since. */
-  isFinished(file: ImportedFile): Promise<boolean>
-  save(file: ImportedFile, progress: ImportProgress): Promise<void>
-  finish(file: ImportedFile): Promise<void>
-}
+export type Imports = ReturnType<typeof createImports>
 
-export function createImports({ pool }: { pool: Pool }): Imports {
+export function createImports({ pool }: { pool: Pool }) {
   return {
-    async findUnfinished({ stream, identity }) {
+    /** The progress of an import of this file that was stopped before the file's end. */
+    async findUnfinished({ stream, identity }: ImportedFile): Promise<ImportProgress | undefined> {
       const { rows } = await pool.query<ImportProgress>(unfinishedQuery, [stream, identity])
       return rows[0]
     },
-    async isFinished({ stream, identity }) {
+    /** Whether an import of this file came to its end, and none was begun since. */
+    async isFinished({ stream, identity }: ImportedFile) {
       const { rowCount } = await pool.query(
         'select 1 from vitalsync.imports where kind = $1 and identity = $2 and finished_at is not null',
         [stream, identity],
       )
       return rowCount === 1
     },
-    async save({ stream, identity }, { position, line, tail, rejectsBytes, read, accepted, duplicate, rejected }) {
+    async save({ stream, identity }: ImportedFile, progress: ImportProgress) {
+      const { position, line, tail, rejectsBytes, read, accepted, duplicate, rejected } = progress
       const counts = [read, accepted, duplicate, rejected]
       await pool.query(saveQuery, [stream, identity, position, line, tail, rejectsBytes, ...counts])
     },
-    async finish({ stream, identity }) {
+    async finish({ stream, identity }: ImportedFile) {
       await pool.query(
         'update vitalsync.imports set finished_at = clock_timestamp() where kind = $1 and identity = $2',
         [stream, identity],

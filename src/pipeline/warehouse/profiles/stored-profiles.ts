@@ -1,29 +1,8 @@
 import type { Catalogue } from '../../transfer/stream.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { createKeyring, type Keyring } from '../seals/keyring.ts'
-import { erasedAmong, eraseProfileRows, type RemovedRows } from './erasure.ts'
-import { createProfileLists, type ProfileLists } from './profile-lists.ts'
-
-export type Profiles = ProfileLists & {
-  /** Adds profiles to the sync. Known profiles stay as they are; erased profiles stay erased. */
-  add(externalIds: readonly string[], options: NewProfiles): Promise<AddedProfiles>
-  findId(externalId: string): Promise<{ profileId: string } | undefined>
-  /**
-   * Notes, before a registration is sent, that it may take effect upstream within `leaseMs`. `setState` to active notes that it
-   * has ended. False when the profile is erased, or gone: then it must not be registered.
-   */
-  beginRegistration(profileId: string, leaseMs: number): Promise<boolean>
-  /** Notes that a registration has ended, or was undone. */
-  endRegistration(profileId: string): Promise<void>
-  /** How much longer a registration may take effect, if its worker died. */
-  registrationLeftMs(profileId: string): Promise<number>
-  /** A profile that is gone stays gone. False when the profile is erased, or gone. */
-  setState(profileId: string, state: 'active' | 'gone'): Promise<boolean>
-  /** Which of them were erased. */
-  erasedAmong(externalIds: readonly string[]): Promise<Set<string>>
-  /** Removes every row of a profile in one transaction and keeps a keyed hash of its name. Returns the counts by table. */
-  erase(profileId: string): Promise<readonly RemovedRows[]>
-}
+import { erasedAmong, eraseProfileRows } from './erasure.ts'
+import { createProfileLists } from './profile-lists.ts'
 
 type NewProfiles = { readonly wantedFrom: Date; readonly state: 'new' | 'active' }
 
@@ -36,20 +15,33 @@ type ProfilesOptions = {
   readonly tokenKeys: readonly Buffer[]
 }
 
-export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions): Profiles {
+export type Profiles = ReturnType<typeof createProfiles>
+
+export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions) {
   const keyring = createKeyring(tokenKeys)
   const { pulled, pushed } = catalogue
   const ledgerStreams = [...new Set([...pulled, ...pushed].map((stream) => stream.name))]
   return {
-    add: (externalIds, options) => addProfiles({ pool, ledgerStreams, keyring }, externalIds, options),
     ...createProfileLists(pool, pulled),
-    findId: (externalId) => findId(pool, externalId),
-    beginRegistration: (profileId, leaseMs) => beginRegistration(pool, profileId, leaseMs),
-    endRegistration: (profileId) => endRegistration(pool, profileId),
-    registrationLeftMs: (profileId) => registrationLeftMs(pool, profileId),
-    setState: (profileId, state) => setState(pool, profileId, state),
-    erasedAmong: (externalIds) => erasedAmong(pool, externalIds, keyring),
-    erase: (profileId) => transaction(pool, (tx) => eraseProfileRows(tx, profileId, keyring)),
+    /** Adds profiles to the sync. Known profiles stay as they are; erased profiles stay erased. */
+    add: (externalIds: readonly string[], options: NewProfiles) =>
+      addProfiles({ pool, ledgerStreams, keyring }, externalIds, options),
+    findId: (externalId: string) => findId(pool, externalId),
+    /**
+     * Notes, before a registration is sent, that it may take effect upstream within `leaseMs`. `setState` to active notes that it
+     * has ended. False when the profile is erased, or gone: then it must not be registered.
+     */
+    beginRegistration: (profileId: string, leaseMs: number) => beginRegistration(pool, profileId, leaseMs),
+    /** Notes that a registration has ended, or was undone. */
+    endRegistration: (profileId: string) => endRegistration(pool, profileId),
+    /** How much longer a registration may take effect, if its worker died. */
+    registrationLeftMs: (profileId: string) => registrationLeftMs(pool, profileId),
+    /** A profile that is gone stays gone. False when the profile is erased, or gone. */
+    setState: (profileId: string, state: 'active' | 'gone') => setState(pool, profileId, state),
+    /** Which of them were erased. */
+    erasedAmong: (externalIds: readonly string[]) => erasedAmong(pool, externalIds, keyring),
+    /** Removes every row of a profile in one transaction and keeps a keyed hash of its name. Returns the counts by table. */
+    erase: (profileId: string) => transaction(pool, (tx) => eraseProfileRows(tx, profileId, keyring)),
   }
 }
 

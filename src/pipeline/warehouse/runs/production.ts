@@ -17,8 +17,6 @@ export type Production = {
   readonly enqueuedTo: string
 }
 
-export type Productions = ReturnType<typeof createProductions>
-
 type OrdersToRecord = { readonly orders: readonly OrderKey[]; readonly afterId: string }
 
 export const createProductions = (pool: Pool) => ({

@@ -1,8 +1,8 @@
-import { JOB_FORM, type OrderKey } from '../../transfer/order.ts'
+import { JOB_FORM } from '../../transfer/order.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { listOpenOrders, listOrdersOf, type OrderPage } from './open-orders.ts'
-import { createProductions, type Productions } from './production.ts'
-import { countWorkLeft, type WorkLeft } from './work-left.ts'
+import { listOpenOrders, listOrdersOf } from './open-orders.ts'
+import { createProductions } from './production.ts'
+import { countWorkLeft } from './work-left.ts'
 
 export type RunParams = Readonly<Record<string, unknown>>
 
@@ -33,76 +33,59 @@ export type Run = {
   readonly itemsPushedElsewhere: number
 }
 
-export type Runs = Productions & {
-  create(kind: string, params: RunParams): Promise<Run>
-  /** Claims a cron slot and creates its run; undefined when the slot was claimed before, by whatever process. */
-  claimSlot(schedule: string, slotAt: Date, params?: RunParams): Promise<Run | undefined>
-  /** Claims a cron slot for which no run is needed. It is forgotten with this run. */
-  skipSlot(slot: SkippedSlot): Promise<void>
-  lastSlot(schedule: string): Promise<Date | undefined>
-  get(runId: string): Promise<Run | undefined>
-  listNewest(limit: number, kind?: string): Promise<Run[]>
-  /** The newest run of each kind, the newest first. */
-  listNewestOfKinds(): Promise<Run[]>
-  /** How many requests a profile took in the newest run of this kind that is done. */
-  requestsPerProfile(kind: string): Promise<number | undefined>
-  /** Requests a second in the latest runs that were long enough to say; undefined when there is none. */
-  measuredRequestRate(): Promise<number | undefined>
-  /**
-   * Running runs that showed no life for `idleMs` and are not enqueued in full: their producers died. Runs of a newer version are left
-   * to it, here and below.
-   */
-  listUnproduced(idleMs: number): Promise<Run[]>
-  /** Running runs that showed no life for `idleMs` though they are enqueued in full: not all their jobs have ended. */
-  listSilent(idleMs: number): Promise<Run[]>
-  /**
-   * The nightlies of the last day whose slot no sentinel has claimed, though they are enqueued in full and showed no life for
-   * `idleMs`. They show life from now on, so that nobody else takes them.
-   */
-  takeUnwatched(idleMs: number): Promise<Run[]>
-  /** The orders of a run whose jobs have not ended yet, in pages by profile. */
-  listOpenOrders(runId: string, afterId: string, limit: number): Promise<OrderPage>
-  /** The open orders of a profile, of any run; equal orders of several runs are listed once. */
-  listOrdersOf(profileId: string): Promise<OrderKey[]>
-  workLeft(run: Run): Promise<WorkLeft>
-  /** A sign of life: no other process takes the run over while its producer waits. */
-  heartbeat(runId: string): Promise<void>
-  /** Ends a run early and deletes its open orders; nothing more is enqueued for it. */
-  end(runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void>
-}
-
 const runColumns = `id, kind, params, form, state, started_at as "startedAt", ended_at as "endedAt", enqueued::float8 as enqueued,
   enqueued_all as "enqueuedAll", after_id as "afterId", done::float8 as done, failed::float8 as failed, refused::float8 as refused,
   requests::float8 as requests, unchanged::float8 as unchanged, rows_read::float8 as "rowsRead", rows_written::float8 as "rowsWritten",
   items_pushed::float8 as "itemsPushed", items_pushed_elsewhere::float8 as "itemsPushedElsewhere"`
 
-export function createRuns({ pool }: { pool: Pool }): Runs {
+export type Runs = ReturnType<typeof createRuns>
+
+export function createRuns({ pool }: { pool: Pool }) {
   return {
     ...createProductions(pool),
-    create: (kind, params) => insertRun(pool, kind, params),
-    claimSlot: (schedule, slotAt, params = {}) => claimSlot(pool, { schedule, slotAt, params }),
-    skipSlot: (slot) => skipSlot(pool, slot),
-    lastSlot: (schedule) => lastSlot(pool, schedule),
-    async get(runId) {
+    create: (kind: string, params: RunParams) => insertRun(pool, kind, params),
+    /** Claims a cron slot and creates its run; undefined when the slot was claimed before, by whatever process. */
+    claimSlot: (schedule: string, slotAt: Date, params: RunParams = {}) =>
+      claimSlot(pool, { schedule, slotAt, params }),
+    /** Claims a cron slot for which no run is needed. It is forgotten with this run. */
+    skipSlot: (slot: SkippedSlot) => skipSlot(pool, slot),
+    lastSlot: (schedule: string) => lastSlot(pool, schedule),
+    async get(runId: string): Promise<Run | undefined> {
       const [run] = await selectRuns(pool, 'where id = $1', runId)
       return run
     },
-    listNewest: (limit, kind) =>
+    listNewest: (limit: number, kind?: string) =>
       selectRuns(pool, 'where $2::text is null or kind = $2 order by id desc limit $1', limit, kind ?? null),
+    /** The newest run of each kind, the newest first. */
     listNewestOfKinds: () =>
       selectRuns(pool, 'where id in (select max(id) from vitalsync.runs group by kind) order by id desc'),
-    requestsPerProfile: (kind) => requestsPerProfile(pool, kind),
+    /** How many requests a profile took in the newest run of this kind that is done. */
+    requestsPerProfile: (kind: string) => requestsPerProfile(pool, kind),
+    /** Requests a second in the latest runs that were long enough to say; undefined when there is none. */
     measuredRequestRate: () => measuredRequestRate(pool),
-    listUnproduced: (idleMs) => selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs),
-    listSilent: (idleMs) => selectRuns(pool, `where enqueued_all and ${isIdle} order by id`, idleMs),
-    takeUnwatched: (idleMs) => takeUnwatched(pool, idleMs),
-    listOpenOrders: (runId, afterId, limit) => listOpenOrders(pool, runId, { afterId, limit }),
-    listOrdersOf: (profileId) => listOrdersOf(pool, profileId),
-    workLeft: (run) => countWorkLeft(pool, run),
-    async heartbeat(runId) {
+    /**
+     * Running runs that showed no life for `idleMs` and are not enqueued in full: their producers died. Runs of a newer version are
+     * left to it, here and below.
+     */
+    listUnproduced: (idleMs: number) => selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs),
+    /** Running runs that showed no life for `idleMs` though they are enqueued in full: not all their jobs have ended. */
+    listSilent: (idleMs: number) => selectRuns(pool, `where enqueued_all and ${isIdle} order by id`, idleMs),
+    /**
+     * The nightlies of the last day whose slot no sentinel has claimed, though they are enqueued in full and showed no life for
+     * `idleMs`. They show life from now on, so that nobody else takes them.
+     */
+    takeUnwatched: (idleMs: number) => takeUnwatched(pool, idleMs),
+    /** The orders of a run whose jobs have not ended yet, in pages by profile. */
+    listOpenOrders: (runId: string, afterId: string, limit: number) => listOpenOrders(pool, runId, { afterId, limit }),
+    /** The open orders of a profile, of any run; equal orders of several runs are listed once. */
+    listOrdersOf: (profileId: string) => listOrdersOf(pool, profileId),
+    workLeft: (run: Run) => countWorkLeft(pool, run),
+    /** A sign of life: no other process takes the run over while its producer waits. */
+    async heartbeat(runId: string) {
       await pool.query('update vitalsync.runs set touched_at = clock_timestamp() where id = $1', [runId])
     },
-    end: (runId, state) => endRun(pool, runId, state),
+    /** Ends a run early and deletes its open orders; nothing more is enqueued for it. */
+    end: (runId: string, state: 'done' | 'failed' | 'stopped') => endRun(pool, runId, state),
   }
 }
 
