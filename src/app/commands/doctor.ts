@@ -7,7 +7,7 @@ import {
   type Environment,
   readConfig,
 } from '../../../config/env.ts'
-import type { Finding } from '../../base/connections/finding.ts'
+import { type Finding, note, well, wrong } from '../../base/connections/finding.ts'
 import { isOwnServer } from '../../base/connections/own-server.ts'
 import { examineMigrations, examinePostgres } from '../../base/engines/examine-postgres.ts'
 import { readRunning } from '../../base/engines/running-file.ts'
@@ -79,7 +79,7 @@ function tryReadConfig(environment: Environment, faults: Finding[]): Config | un
     return readConfig(environment)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    faults.push({ subject: 'configuration', state: 'wrong', text: error.message, hint: error.hint ?? '' })
+    faults.push(wrong('configuration', error.message, error.hint ?? ''))
     return undefined
   }
 }
@@ -95,9 +95,9 @@ async function examineFolder({ databaseUrl, upstream, dataFolder }: Config, runn
   try {
     const exists = await isFulfilled(access(dataFolder))
     await access(exists ? dataFolder : dirname(dataFolder), constants.R_OK | constants.W_OK | constants.X_OK)
-    return [{ subject, state: 'well', text: `${dataFolder}${running ? ', where vitalsync up runs' : ''}` }]
+    return [well(subject, `${dataFolder}${running ? ', where vitalsync up runs' : ''}`)]
   } catch (error) {
-    return [{ subject, state: 'wrong', text: fileFaultOf(error)?.text ?? String(error), hint: dataFolderHint }]
+    return [wrong(subject, fileFaultOf(error)?.text ?? String(error), dataFolderHint)]
   }
 }
 
@@ -136,16 +136,8 @@ async function migratedFindings(pool: Pool, shards: number): Promise<Finding[]> 
 async function questionsFindings(pool: Pool, { databaseUrl = '', tokenKeys: keys }: DoctorTargets): Promise<Finding[]> {
   if (!keys || isOwnServer(databaseUrl)) return []
   const subject = 'questions'
-  if (await canAsk({ pool, databaseUrl, keys }))
-    return [{ subject, state: 'well', text: 'the role that answers them logs in' }]
-  return [
-    {
-      subject,
-      state: 'note',
-      text: 'the role that answers them (dashboard, sql) cannot log in',
-      hint: QUESTIONS_ROLE_HINT,
-    },
-  ]
+  if (await canAsk({ pool, databaseUrl, keys })) return [well(subject, 'the role that answers them logs in')]
+  return [note(subject, 'the role that answers them (dashboard, sql) cannot log in', QUESTIONS_ROLE_HINT)]
 }
 
 async function distributionFindings(pool: Pool, shards: number): Promise<Finding[]> {
@@ -153,7 +145,7 @@ async function distributionFindings(pool: Pool, shards: number): Promise<Finding
     return await examineDistribution(pool, shards)
   } catch (error) {
     const hint = 'See the log of the coordinator, and select * from citus_check_cluster_node_health().'
-    return [{ subject: 'citus', state: 'wrong', text: `cannot be examined: ${(error as Error).message}`, hint }]
+    return [wrong('citus', `cannot be examined: ${(error as Error).message}`, hint)]
   }
 }
 
@@ -164,15 +156,15 @@ async function sizeFindings(pool: Pool): Promise<Finding[]> {
   const { databaseBytes, tables } = await readTableSizes(pool)
   const largest = tables.slice(0, TABLES_SHOWN).map(({ table, bytes }) => `${table} ${formatBytes(bytes)}`)
   const text = `the database takes ${formatBytes(databaseBytes)}; the largest tables: ${largest.join(', ')}`
-  return [{ subject: 'size', state: 'well', text }]
+  return [well('size', text)]
 }
 
 async function readerFindings(pool: Pool): Promise<Finding[]> {
   const subject = 'readers'
   const readers = await listReaders(pool)
-  if (readers.length > 0) return [{ subject, state: 'well', text: `${readers.join(', ')} may read the public views` }]
+  if (readers.length > 0) return [well(subject, `${readers.join(', ')} may read the public views`)]
   const hint = `Let analysts in by a role that sees nothing else: vitalsync grant-reader ${READER_ROLE}.`
-  return [{ subject, state: 'note', text: 'no role but the owner may read the public views', hint }]
+  return [note(subject, 'no role but the owner may read the public views', hint)]
 }
 
 const fromBase64 = (text: string) => Buffer.from(text, 'base64')
@@ -180,25 +172,23 @@ const fromBase64 = (text: string) => Buffer.from(text, 'base64')
 async function tokenKeyFindings(pool: Pool, keys: readonly Buffer[] | undefined): Promise<Finding[]> {
   const subject = 'token key'
   const hint = 'Set TOKEN_KEY to 32 random bytes, the same on every host: openssl rand -base64 32.'
-  if (!keys)
-    return [{ subject, state: 'wrong', text: 'TOKEN_KEY is not set, and tokens in DATABASE_URL need it', hint }]
+  if (!keys) return [wrong(subject, 'TOKEN_KEY is not set, and tokens in DATABASE_URL need it', hint)]
   try {
     const { tried, readable, current } = await examineTokenKeys({ pool, keys })
-    if (tried === 0) return [{ subject, state: 'well', text: 'no token is stored yet' }]
+    if (tried === 0) return [well(subject, 'no token is stored yet')]
     if (readable === tried) {
       const former = current === tried ? '' : `; ${tried - current} are sealed with a former key`
-      return [{ subject, state: 'well', text: `opens all of ${tried} stored tokens tried${former}` }]
+      return [well(subject, `opens all of ${tried} stored tokens tried${former}`)]
     }
     return [
-      {
+      wrong(
         subject,
-        state: 'wrong',
-        text: `opens ${readable} of ${tried} stored tokens tried`,
-        hint: 'Set TOKEN_KEY to the key they were stored with. If it is lost: each token is renewed once, at its next use.',
-      },
+        `opens ${readable} of ${tried} stored tokens tried`,
+        'Set TOKEN_KEY to the key they were stored with. If it is lost: each token is renewed once, at its next use.',
+      ),
     ]
   } catch (error) {
-    return [{ subject, state: 'wrong', text: `stored tokens cannot be read: ${(error as Error).message}`, hint }]
+    return [wrong(subject, `stored tokens cannot be read: ${(error as Error).message}`, hint)]
   }
 }
 
@@ -209,19 +199,18 @@ async function tombstoneKeyFindings(pool: Pool, keys: readonly Buffer[]): Promis
     if (state === 'absent') return []
     if (state !== 'closed') {
       const former = state === 'opens' ? '' : ', with a former key'
-      return [{ subject, state: 'well', text: `TOKEN_KEY opens the key by which erased people are known${former}` }]
+      return [well(subject, `TOKEN_KEY opens the key by which erased people are known${former}`)]
     }
     return [
-      {
+      wrong(
         subject,
-        state: 'wrong',
-        text: 'TOKEN_KEY does not open the key by which erased people are known: nobody can be taken in',
-        hint: 'Set TOKEN_KEY as the workers have it, where it changed `new,old`. Where the old one is lost: docs/reference/upstream.md.',
-      },
+        'TOKEN_KEY does not open the key by which erased people are known: nobody can be taken in',
+        'Set TOKEN_KEY as the workers have it, where it changed `new,old`. Where the old one is lost: docs/reference/upstream.md.',
+      ),
     ]
   } catch (error) {
     const hint = 'Grant the role select on vitalsync.secrets and vitalsync.tombstones.'
-    return [{ subject, state: 'wrong', text: `cannot be examined: ${(error as Error).message}`, hint }]
+    return [wrong(subject, `cannot be examined: ${(error as Error).message}`, hint)]
   }
 }
 
@@ -241,7 +230,7 @@ async function examineQueueServer(
   { databaseUrl }: DoctorTargets,
 ): Promise<Finding[]> {
   if (/^rediss?:/.test(queueUrl)) return examineRedis(subject, queueUrl)
-  if (queueUrl === databaseUrl) return [{ subject, state: 'well', text: 'lies in the warehouse’s database' }]
+  if (queueUrl === databaseUrl) return [well(subject, 'lies in the warehouse’s database')]
   return examinePostgres({ subject, databaseUrl: queueUrl, variable: 'QUEUE_URL' })
 }
 

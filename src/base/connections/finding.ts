@@ -14,15 +14,16 @@ export type Finding = {
   readonly hint?: string
 }
 
+export const well = (subject: string, text: string): Finding => ({ subject, state: 'well', text })
+
+export const note = (subject: string, text: string, hint: string): Finding => ({ subject, state: 'note', text, hint })
+
+export const wrong = (subject: string, text: string, hint: string): Finding => ({ subject, state: 'wrong', text, hint })
+
 /** `aheadMs`: how far the other clock is ahead of ours. */
 export function clockFinding(subject: string, aheadMs: number): Finding {
   const skewMs = Math.abs(aheadMs)
   const text = `its clock is ${(skewMs / SECOND).toFixed(1)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} this machine's`
-  if (skewMs <= CLOCK_SKEW_MAX_MS) return { subject, state: 'well', text }
-  return {
-    subject,
-    state: 'wrong',
-    text,
-    hint: `Set both clocks by NTP: up to ${CLOCK_SKEW_MAX_MS / SECOND} s are borne.`,
-  }
+  if (skewMs <= CLOCK_SKEW_MAX_MS) return well(subject, text)
+  return wrong(subject, text, `Set both clocks by NTP: up to ${CLOCK_SKEW_MAX_MS / SECOND} s are borne.`)
 }

@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis'
 import { connectionCauses, connectionHint } from '../../base/connections/causes.ts'
 import { connectionFinding } from '../../base/connections/connection-problem.ts'
-import { clockFinding, type Finding } from '../../base/connections/finding.ts'
+import { clockFinding, type Finding, well, wrong } from '../../base/connections/finding.ts'
 import {
   connectRedis,
   failFast,
@@ -29,7 +29,7 @@ export async function examineRedis(subject: string, queueUrl: string): Promise<F
     const cause = lastError() ?? error
     if (/cluster support disabled/i.test(innermostMessageOf(cause))) {
       const hint = 'Name one address in QUEUE_URL, without ?cluster.'
-      return [{ subject, state: 'wrong', text: 'it is a Redis of its own, no cluster', hint }]
+      return [wrong(subject, 'it is a Redis of its own, no cluster', hint)]
     }
     return [await connectionFinding(subject, { kind: 'Redis', url: queueUrl, variable: VARIABLE }, cause)]
   } finally {
@@ -51,16 +51,15 @@ async function examineSingleNode(subject: string, redis: Redis): Promise<Finding
   if (info.get('cluster_enabled') !== '1') return []
   const hint =
     'List its nodes in QUEUE_URL, redis://a:6379,b:6379,c:6379, or add ?cluster to one: redis://a:6379?cluster'
-  return [{ subject, state: 'wrong', text: 'it is a node of a Redis Cluster, addressed as if it were alone', hint }]
+  return [wrong(subject, 'it is a node of a Redis Cluster, addressed as if it were alone', hint)]
 }
 
 async function examineCluster(subject: string, cluster: Cluster): Promise<Finding[]> {
   const info = parseRedisInfo(String(await withAnswerTimeout(cluster.cluster('INFO'))))
   const masters = `${info.get('cluster_size') ?? 0} masters`
-  if (info.get('cluster_state') === 'ok')
-    return [{ subject, state: 'well', text: `a Redis Cluster of ${masters}, every slot served` }]
+  if (info.get('cluster_state') === 'ok') return [well(subject, `a Redis Cluster of ${masters}, every slot served`)]
   const hint = 'redis-cli --cluster check HOST:PORT says which slots, redis-cli --cluster fix HOST:PORT mends it.'
-  return [{ subject, state: 'wrong', text: `a Redis Cluster of ${masters} that does not serve every slot`, hint }]
+  return [wrong(subject, `a Redis Cluster of ${masters} that does not serve every slot`, hint)]
 }
 
 async function examineMaster(subject: string, master: Redis): Promise<Finding[]> {
@@ -78,9 +77,9 @@ async function examineMaster(subject: string, master: Redis): Promise<Finding[]>
 
 function versionFinding(subject: string, info: RedisInfo): Finding {
   const text = `Redis ${info.get('redis_version') ?? '0'}`
-  if (!isRedisTooOld(info)) return { subject, state: 'well', text }
+  if (!isRedisTooOld(info)) return well(subject, text)
   const hint = connectionHint('too-old', VARIABLE)
-  return { subject, state: 'wrong', text: `${text}: ${connectionCauses['too-old'].words}`, hint }
+  return wrong(subject, `${text}: ${connectionCauses['too-old'].words}`, hint)
 }
 
 function persistenceFindings(subject: string, info: RedisInfo): Finding[] {
@@ -91,19 +90,19 @@ function persistenceFindings(subject: string, info: RedisInfo): Finding[] {
   if (info.get('aof_enabled') !== '1') {
     const hint =
       'redis-cli config set appendonly yes, and appendonly yes in redis.conf: snapshots alone lose minutes of work.'
-    return [{ subject, state: 'wrong', text: 'it keeps no append-only file: a crash forgets waiting jobs', hint }]
+    return [wrong(subject, 'it keeps no append-only file: a crash forgets waiting jobs', hint)]
   }
   if (info.get('aof_last_write_status') === 'err') {
     const hint = 'Look at its disk: it is probably full.'
-    return [{ subject, state: 'wrong', text: 'it cannot write its append-only file', hint }]
+    return [wrong(subject, 'it cannot write its append-only file', hint)]
   }
-  return [{ subject, state: 'well', text: 'appendonly is on' }]
+  return [well(subject, 'appendonly is on')]
 }
 
 function evictionFindings(subject: string, info: RedisInfo): Finding[] {
   const policy = info.get('maxmemory_policy') ?? 'unknown'
-  if (policy === 'noeviction') return [{ subject, state: 'well', text: 'maxmemory-policy is noeviction' }]
+  if (policy === 'noeviction') return [well(subject, 'maxmemory-policy is noeviction')]
   const hint = 'redis-cli config set maxmemory-policy noeviction, and the same line in redis.conf.'
   const text = `maxmemory-policy is ${policy}: short of memory, it would throw jobs away`
-  return [{ subject, state: 'wrong', text, hint }]
+  return [wrong(subject, text, hint)]
 }

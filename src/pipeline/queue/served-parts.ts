@@ -1,4 +1,4 @@
-import type { Finding } from '../../base/connections/finding.ts'
+import { type Finding, well, wrong } from '../../base/connections/finding.ts'
 import { formatPartList, QUEUE_PARTS_MAX } from '../fleet/queue-parts.ts'
 import { openQueueEngine, type QueueEngine } from './engine.ts'
 import { partsInUse } from './queues-in-use.ts'
@@ -39,11 +39,11 @@ export async function examineParts(subject: string, queueUrl: string, parts: num
 }
 
 function servedFinding(subject: string, parts: number, unserved: readonly number[]): Finding {
-  if (unserved.length === 0) return { subject, state: 'well', text: `each of its ${parts} parts has a worker` }
+  if (unserved.length === 0) return well(subject, `each of its ${parts} parts has a worker`)
   if (unserved.length === parts) return { subject, state: 'note', text: `none of its ${parts} parts has a worker now` }
   const list = formatPartList(unserved)
   const hint = `Start one: vitalsync worker --parts ${list}. A worker with a smaller QUEUE_PARTS leaves them out: give all the same.`
-  return { subject, state: 'wrong', text: `parts ${list} of ${parts} have no worker`, hint }
+  return wrong(subject, `parts ${list} of ${parts} have no worker`, hint)
 }
 
 const SAME_HINT =
@@ -51,10 +51,10 @@ const SAME_HINT =
 
 function formerFinding(subject: string, parts: number, former: readonly number[]): Finding {
   const text = `jobs wait in parts ${formatPartList(former)}, beyond QUEUE_PARTS=${parts}`
-  return { subject, state: 'wrong', text, hint: SAME_HINT }
+  return wrong(subject, text, SAME_HINT)
 }
 
 function foreignFinding(subject: string, parts: number, foreign: readonly number[]): Finding {
   const text = `a worker has parts ${formatPartList(foreign)}, beyond QUEUE_PARTS=${parts}`
-  return { subject, state: 'wrong', text, hint: SAME_HINT }
+  return wrong(subject, text, SAME_HINT)
 }

@@ -1,5 +1,5 @@
 import { connectionFinding } from '../../base/connections/connection-problem.ts'
-import { clockFinding, type Finding } from '../../base/connections/finding.ts'
+import { clockFinding, type Finding, well, wrong } from '../../base/connections/finding.ts'
 import { receivedAccountTokenSchema } from '../../base/contract/authentication.ts'
 import { operations } from '../../base/contract/operations.ts'
 import { jsonOrUndefined } from '../../base/text/json.ts'
@@ -46,18 +46,18 @@ function credentialsFinding(
   { status, isToken }: { readonly status: number; readonly isToken: boolean },
 ): Finding {
   const kind = answerKindOf({ operation: operations.accountToken }, status)
-  if (kind === 'json' && isToken) return { subject, state: 'well', text: 'it takes the credentials' }
+  if (kind === 'json' && isToken) return well(subject, 'it takes the credentials')
   if (status >= 200 && status < 300) {
     const hint = 'Something between here and upstream may be answering in its place: a proxy, or a page to sign in.'
-    return { subject, state: 'wrong', text: `it answers ${status} without a token`, hint }
+    return wrong(subject, `it answers ${status} without a token`, hint)
   }
   if (status === 400 || status === 401 || status === 403) {
     const hint = 'Correct UPSTREAM_CLIENT_ID and UPSTREAM_CLIENT_SECRET; see that they belong to this environment.'
-    return { subject, state: 'wrong', text: `it refuses the credentials (${status})`, hint }
+    return wrong(subject, `it refuses the credentials (${status})`, hint)
   }
   if (status === 404) {
     const hint = 'UPSTREAM_URL must be the base address, without /api/v1.'
-    return { subject, state: 'wrong', text: 'it answers, but is no Profile Service (404)', hint }
+    return wrong(subject, 'it answers, but is no Profile Service (404)', hint)
   }
   const hint = 'It is in trouble itself, or limits us: try again in a few minutes.'
   return { subject, state: 'unreachable', text: `it answers ${status}`, hint }

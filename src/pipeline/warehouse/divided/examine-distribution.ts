@@ -1,4 +1,4 @@
-import type { Finding } from '../../../base/connections/finding.ts'
+import { type Finding, note, well, wrong } from '../../../base/connections/finding.ts'
 import { answersAsPostgres } from '../../../base/connections/probe-server.ts'
 import { isOutage } from '../../../base/postgres/postgres-errors.ts'
 import { hashRangeOf } from '../../fleet/hash-ranges.ts'
@@ -55,12 +55,11 @@ export async function examineDistribution(pool: Pool, expected: number): Promise
     ...(whole.length === 0
       ? []
       : [
-          {
+          wrong(
             subject,
-            state: 'wrong' as const,
-            text: `${whole.length} tables are not divided yet: ${whole.map(({ table }) => table).join(', ')}`,
-            hint: 'The division was stopped. Go on with it: vitalsync migrate --distribute.',
-          },
+            `${whole.length} tables are not divided yet: ${whole.map(({ table }) => table).join(', ')}`,
+            'The division was stopped. Go on with it: vitalsync migrate --distribute.',
+          ),
         ]),
     ...(shards === expected ? await placementFindings(pool, shards) : [countFinding(shards, expected)]),
     ...(await rebalanceFindings(pool)),
@@ -71,26 +70,23 @@ function nodeFindings(nodes: readonly Node[], shards: number): Finding[] {
   const away = nodes.filter(({ answers }) => !answers)
   if (away.length === 0) {
     const holding = nodes.filter(({ hasShards }) => hasShards).length
-    return [
-      { subject, state: 'well', text: `all ${nodes.length} nodes answer; ${shards} shards on ${holding} of them` },
-    ]
+    return [well(subject, `all ${nodes.length} nodes answer; ${shards} shards on ${holding} of them`)]
   }
   return [
-    {
+    wrong(
       subject,
-      state: 'wrong',
-      text: `of ${nodes.length} nodes ${away.length === 1 ? 'one does' : `${away.length} do`} not answer: ${away.map(({ name }) => name).join(', ')}`,
-      hint: 'The people of its shards wait until it is back; everybody else is synced.',
-    },
+      `of ${nodes.length} nodes ${away.length === 1 ? 'one does' : `${away.length} do`} not answer: ${away.map(({ name }) => name).join(', ')}`,
+      'The people of its shards wait until it is back; everybody else is synced.',
+    ),
   ]
 }
 
-const countFinding = (shards: number, expected: number): Finding => ({
-  subject,
-  state: 'wrong',
-  text: `the warehouse has ${shards} shards, and WAREHOUSE_SHARDS is ${expected}`,
-  hint: `Set WAREHOUSE_SHARDS=${shards} for every process: a group that spans two shards is refused or slow.`,
-})
+const countFinding = (shards: number, expected: number): Finding =>
+  wrong(
+    subject,
+    `the warehouse has ${shards} shards, and WAREHOUSE_SHARDS is ${expected}`,
+    `Set WAREHOUSE_SHARDS=${shards} for every process: a group that spans two shards is refused or slow.`,
+  )
 
 /** Ids from the whole range: of each of the first people, and of people who may come. */
 const PROBED_IDS = Array.from({ length: 400 }, (_, index) =>
@@ -110,21 +106,20 @@ async function placementFindings(pool: Pool, shards: number): Promise<Finding[]>
   )
   const odd = rows.filter(({ id, place }) => hashRangeOf(id, shards) !== place)
   if (odd.length === 0 && rows.length === PROBED_IDS.length)
-    return [{ subject, state: 'well', text: 'each bucket of profiles is one shard' }]
+    return [well(subject, 'each bucket of profiles is one shard')]
   return [
-    {
+    wrong(
       subject,
-      state: 'wrong',
-      text: `of ${PROBED_IDS.length} ids ${odd.length} lie in another shard than in the bucket of their number`,
-      hint: 'A shard was split, or the ranges were cut otherwise than evenly: divide the tables anew, as docs/how-to/citus.md says.',
-    },
+      `of ${PROBED_IDS.length} ids ${odd.length} lie in another shard than in the bucket of their number`,
+      'A shard was split, or the ranges were cut otherwise than evenly: divide the tables anew, as docs/how-to/citus.md says.',
+    ),
   ]
 }
 
 async function rebalanceFindings(pool: Pool): Promise<Finding[]> {
   if (!(await isBackgroundJobOpen(pool)) && !(await isMoveUnderWay(pool))) return []
   const text = 'shards are being moved: the people of a shard wait for a moment when it changes its node'
-  return [{ subject, state: 'note', text, hint: 'select * from citus_rebalance_status();' }]
+  return [note(subject, text, 'select * from citus_rebalance_status();')]
 }
 
 /** As `citus_rebalance_start` makes one. A job waits while a node is away, and tries again. */
