@@ -29,7 +29,7 @@ type ObjectRule = {
 }
 
 /** How an object differs from its fields: one that the client needs is harmful where it is missing, the others are not. */
-export function fieldDeviations(answer: Exchange, rule: ObjectRule): readonly Deviation[] {
+function fieldDeviations(answer: Exchange, rule: ObjectRule): readonly Deviation[] {
   const { required, optional = [], known = [] } = rule
   const { body, question } = answer
   if (!isJsonObject(body)) return [harmful('no JSON object', question)]
@@ -59,12 +59,20 @@ export function onePoint(
   }
 }
 
+/** The answer has one of the statuses; `further` looks at what such an answer holds. */
 export const expectStatus =
-  (statuses: readonly number[], severity: Deviation['severity'] = 'harmful') =>
-  (answer: Exchange): readonly Deviation[] =>
-    statuses.includes(answer.status ?? 0)
-      ? []
-      : [{ severity, says: `it answers ${endOf(answer)}`, question: answer.question }]
+  (
+    statuses: readonly number[],
+    severity: Deviation['severity'] = 'harmful',
+    further: (answer: Exchange) => readonly Deviation[] = () => [],
+  ) =>
+  (answer: Exchange): readonly Deviation[] => {
+    if (statuses.includes(answer.status ?? 0)) return further(answer)
+    return [{ severity, says: `it answers ${endOf(answer)}`, question: answer.question }]
+  }
+
+export const expectFields = (statuses: readonly number[], rule: ObjectRule, severity?: Deviation['severity']) =>
+  expectStatus(statuses, severity, (answer) => fieldDeviations(answer, rule))
 
 const tokenFields = { optional: ['expiresIn', 'tokenType'] }
 export const profileTokenRule = { required: ['profileToken'], optional: ['refreshToken', ...tokenFields.optional] }
@@ -79,24 +87,20 @@ export const accessPoints: readonly ContractPoint[] = [
       operation: operations.accountToken,
       body: ({ clientId, clientSecret }) => ({ clientId, clientSecret }),
     },
-    (answer) => [
-      ...expectStatus([200, 201])(answer),
-      ...(isOk(answer) ? fieldDeviations(answer, { required: ['accountToken'], ...tokenFields }) : []),
-    ],
+    expectFields([200, 201], { required: ['accountToken'], ...tokenFields }),
   ),
   onePoint(
     { name: 'search of profiles', specified: 'items and currentPage 1 of page 1; totalPages, pageSize, totalCount' },
     { key: 'search/1', operation: operations.searchProfiles, query: { currentPage: 1, pageSize: 20 } },
-    (answer) => {
+    expectStatus([200], 'harmful', (answer) => {
       const optional = ['currentPage', 'totalPages', 'pageSize', 'totalCount']
       const { body, question } = answer
       const page = isJsonObject(body) ? body['currentPage'] : undefined
       return [
-        ...expectStatus([200])(answer),
-        ...(isOk(answer) ? fieldDeviations(answer, { required: ['items'], optional }) : []),
+        ...fieldDeviations(answer, { required: ['items'], optional }),
         ...(page === undefined || page === 1 ? [] : [harmless('page 1 is named otherwise', question)]),
       ]
-    },
+    }),
   ),
   onePoint(
     { name: 'page zero of a search', specified: '400: pages count from 1' },
@@ -106,14 +110,11 @@ export const accessPoints: readonly ContractPoint[] = [
   onePoint(
     { name: 'one profile', specified: '200 with its externalId, profileId and times' },
     { key: 'profile/0', operation: operations.profile, person: 0 },
-    (answer) => {
-      const optional = ['profileId', 'createdAtUtc', 'isSampleProfile']
-      const known = ['accountId', 'sdkId', 'sdkVersion', 'deviceType', 'dataLastReceivedAtUtc', 'dataSources']
-      return [
-        ...expectStatus([200])(answer),
-        ...(isOk(answer) ? fieldDeviations(answer, { required: ['externalId'], optional, known }) : []),
-      ]
-    },
+    expectFields([200], {
+      required: ['externalId'],
+      optional: ['profileId', 'createdAtUtc', 'isSampleProfile'],
+      known: ['accountId', 'sdkId', 'sdkVersion', 'deviceType', 'dataLastReceivedAtUtc', 'dataSources'],
+    }),
   ),
   {
     // The tokens are asked for by the streams that are read with them.
@@ -123,10 +124,7 @@ export const accessPoints: readonly ContractPoint[] = [
       const people = Array.from({ length: PEOPLE_MAX }, (_, person) => person)
       const answers = people.flatMap((person) => seen.answer(profileTokenKey(person)) ?? [])
       if (answers.length === 0) return undefined
-      return answers.flatMap((answer) => [
-        ...expectStatus([200, 201])(answer),
-        ...(isOk(answer) ? fieldDeviations(answer, profileTokenRule) : []),
-      ])
+      return answers.flatMap(expectFields([200, 201], profileTokenRule))
     },
   },
   onePoint(
