@@ -14,7 +14,7 @@ import {
   type LanePause,
   type Waits,
 } from '../work/outcome.ts'
-import type { JobData, LanePart, QueueEngine } from './engine.ts'
+import type { JobData, QueueEngine } from './engine.ts'
 import { withJobTimeout } from './job-timeout.ts'
 import { clearEndedPause, pauseLane } from './lane-pauses.ts'
 import { type ClaimedJob, startPartWorkers } from './part-workers.ts'
@@ -38,16 +38,6 @@ type WorkersOptions = {
   readonly log: Log
 }
 
-type Workers = {
-  /** Takes no new job, lets running jobs finish for at most `graceMs`, then aborts them. */
-  close(graceMs: number): Promise<void>
-  /** How many attempts ended since the start: the watchdog reads it as progress. An attempt that only began may hang. */
-  ended(): number
-  active(): number
-  /** The queues on which this process works. */
-  served(): LanePart[]
-}
-
 type WorkersState = {
   readonly options: WorkersOptions
   readonly waits: Waits
@@ -62,7 +52,7 @@ type WorkersState = {
   closing: boolean
 }
 
-export function startWorkers(options: WorkersOptions): Workers {
+export function startWorkers(options: WorkersOptions) {
   const state: WorkersState = {
     options,
     waits: createWaits(),
@@ -85,10 +75,12 @@ export function startWorkers(options: WorkersOptions): Workers {
   }
   const workers = startPartWorkers({ ...options, work })
   return {
+    /** How many attempts ended since the start: the watchdog reads it as progress. An attempt that only began may hang. */
     ended: () => state.ended,
     active: () => state.active,
     served: workers.served,
-    close: (graceMs) =>
+    /** Takes no new job, lets running jobs finish for at most `graceMs`, then aborts them. */
+    close: (graceMs: number) =>
       workers.close(graceMs, () => {
         state.closing = true
       }),

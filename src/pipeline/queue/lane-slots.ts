@@ -1,29 +1,4 @@
-import { createSemaphore, type Release } from '../../base/semaphore.ts'
-
-/**
- * The slots of one lane in this process: the limit of its concurrent jobs over all parts of the queue. BullMQ
- * bounds the jobs of one queue only. So each part is given a limit of its own, and the limits follow the work: parts that have
- * jobs share all slots, and a part that has none may claim one job, to notice when jobs come. That job waits for a slot here: a
- * process claims hardly more than one job of each part ahead of its turn. A new part has its share until its worker finds the
- * queue empty; otherwise the part whose worker claims first would fill every slot before the others have looked.
- */
-export type LaneSlots = {
-  /** `setLimit` takes the new claim limit of the part; `isHeldUp`: the part was at its limit, so its worker must be woken now. */
-  add(setLimit: (jobs: number, isHeldUp: boolean) => void): PartSlots
-  /** No further job gets a slot: waiting jobs get `false`. */
-  close(): void
-}
-
-type PartSlots = {
-  claimed(jobId: string): void
-  /** Resolves with the function that frees the slot; undefined when the slots are closed or the signal aborts. */
-  take(signal: AbortSignal | undefined): Promise<Release | undefined>
-  /** A claimed job has ended, or goes back without a slot. */
-  left(jobId: string): void
-  /** Nothing waits in the part. */
-  drained(): void
-  remove(): void
-}
+import { createSemaphore } from '../../base/semaphore.ts'
 
 type Part = {
   readonly jobIds: Set<string>
@@ -32,7 +7,16 @@ type Part = {
   readonly setLimit: (jobs: number, isHeldUp: boolean) => void
 }
 
-export function createLaneSlots(slotCount: number): LaneSlots {
+export type LaneSlots = ReturnType<typeof createLaneSlots>
+
+/**
+ * The slots of one lane in this process: the limit of its concurrent jobs over all parts of the queue. BullMQ
+ * bounds the jobs of one queue only. So each part is given a limit of its own, and the limits follow the work: parts that have
+ * jobs share all slots, and a part that has none may claim one job, to notice when jobs come. That job waits for a slot here: a
+ * process claims hardly more than one job of each part ahead of its turn. A new part has its share until its worker finds the
+ * queue empty; otherwise the part whose worker claims first would fill every slot before the others have looked.
+ */
+export function createLaneSlots(slotCount: number) {
   const parts = new Set<Part>()
   const semaphore = createSemaphore({ permits: slotCount })
   /** The worker of the caller is awake already: it claims, or it has not started yet. */
@@ -46,16 +30,19 @@ export function createLaneSlots(slotCount: number): LaneSlots {
       part.setLimit(limit, isHeldUp)
     }
   }
-  const add = (part: Part): PartSlots => ({
-    take: (signal) => semaphore.acquire({ group: 'lane', signal }),
-    claimed(jobId) {
+  const slotsOf = (part: Part) => ({
+    /** Resolves with the function that frees the slot; undefined when the slots are closed or the signal aborts. */
+    take: (signal: AbortSignal | undefined) => semaphore.acquire({ group: 'lane', signal }),
+    claimed(jobId: string) {
       part.jobIds.add(jobId)
       part.isDrained = false
       divide(part)
     },
-    left(jobId) {
+    /** A claimed job has ended, or goes back without a slot. */
+    left(jobId: string) {
       if (part.jobIds.delete(jobId)) divide()
     },
+    /** Nothing waits in the part. */
     drained() {
       part.isDrained = true
       divide()
@@ -66,12 +53,14 @@ export function createLaneSlots(slotCount: number): LaneSlots {
     },
   })
   return {
-    add(setLimit) {
+    /** `setLimit` takes the new claim limit of the part; `isHeldUp`: the part was at its limit, so its worker must be woken now. */
+    add(setLimit: Part['setLimit']) {
       const part: Part = { jobIds: new Set(), isDrained: false, limit: 0, setLimit }
       parts.add(part)
       divide(part)
-      return add(part)
+      return slotsOf(part)
     },
+    /** No further job gets a slot: waiting jobs get `undefined`. */
     close: semaphore.close,
   }
 }

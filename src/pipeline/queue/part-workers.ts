@@ -27,15 +27,10 @@ type PartWorkersOptions = {
   work(claimed: ClaimedJob): Promise<JobCounts>
 }
 
-export type PartWorkers = {
-  /** The queues on which this process works. */
-  served(): LanePart[]
-  /** Takes no new job, lets running jobs finish for at most `graceMs`, then aborts them. */
-  close(graceMs: number, onAbort: () => void): Promise<void>
-}
+export type PartWorkers = ReturnType<typeof startPartWorkers>
 
 /** Starts a worker for each lane in each part, and in former parts as long as they hold jobs. */
-export function startPartWorkers(options: PartWorkersOptions): PartWorkers {
+export function startPartWorkers(options: PartWorkersOptions) {
   const { parts, concurrency } = options
   const slots = new Map(lanes.map((lane) => [lane, createLaneSlots(concurrency[lane])]))
   const startPart = (part: number) =>
@@ -44,8 +39,10 @@ export function startPartWorkers(options: PartWorkersOptions): PartWorkers {
   const former = followFormerParts({ ...options, startPart })
   const all = () => [...started, ...former.workers()]
   return {
+    /** The queues on which this process works. */
     served: () => all().map(({ of }) => of),
-    async close(graceMs, onAbort) {
+    /** Takes no new job, lets running jobs finish for at most `graceMs`, then aborts them. */
+    async close(graceMs: number, onAbort: () => void) {
       former.close()
       for (const laneSlots of slots.values()) laneSlots.close()
       const workers = all()

@@ -18,11 +18,7 @@ type SchedulerOptions = {
   readonly log: Log
 }
 
-export type Scheduler = {
-  /** When each schedule ticks next. */
-  nextTicks(): Array<{ name: string; at: Date | undefined }>
-  close(): Promise<void>
-}
+export type Scheduler = Awaited<ReturnType<typeof startScheduler>>
 
 /** How long a run may show no life before another scheduler takes it over. */
 const TAKEOVER_MS = 2 * MINUTE
@@ -32,7 +28,7 @@ const TAKEOVER_MS = 2 * MINUTE
  * slot. Every scheduler searches each minute for a slot that is not claimed, so a slot that was missed,
  * for whatever reason, is made up once. A run whose producer died is continued from the page it had reached.
  */
-export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
+export async function startScheduler(options: SchedulerOptions) {
   const work = createBackgroundWork(options.log)
   cron.setLogger(cronLoggerOf(options.log))
   const timetables = options.schedules.map((schedule) => createTimetable(schedule))
@@ -59,6 +55,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   await minute.start()
 
   return {
+    /** When each schedule ticks next. */
     nextTicks: () =>
       timetables.map(({ schedule }, index) => ({ name: schedule.name, at: ticks[index]?.getNextRuns(1)[0] })),
     async close() {

@@ -50,15 +50,9 @@ const partLetters = { refused: 'R', quarantined: 'Q' } as const
 const ORDERS_KEPT_MAX = 16
 const ORDER_KEPT_MS = MINUTE / 2
 
-type CoverageMap = {
-  /** The order of all people and their rows from `from` on. The order is kept for half a minute, so that scrolling does not move. */
-  read(
-    selection: MapSelection,
-    page: { readonly from: number; readonly count: number; readonly lastDay: string; readonly days: number },
-  ): Promise<{ total: number; counts: MapOrder['counts']; rows: MapRow[] }>
-}
+type MapPage = { readonly from: number; readonly count: number; readonly lastDay: string; readonly days: number }
 
-export function createCoverageMap({ pool }: { pool: Pool }): CoverageMap {
+export function createCoverageMap({ pool }: { pool: Pool }) {
   const orders = new LRUCache<string, Promise<MapOrder>>({ max: ORDERS_KEPT_MAX, ttl: ORDER_KEPT_MS })
   const orderOf = (selection: MapSelection): Promise<MapOrder> => {
     const key = JSON.stringify(selection)
@@ -70,7 +64,8 @@ export function createCoverageMap({ pool }: { pool: Pool }): CoverageMap {
     return asked
   }
   return {
-    async read(selection, { from, count, lastDay, days }) {
+    /** The order of all people and their rows from `from` on. The order is kept for half a minute, so that scrolling does not move. */
+    async read(selection: MapSelection, { from, count, lastDay, days }: MapPage) {
       const { ids, counts } = await orderOf(selection)
       const shown = ids.slice(from, from + count)
       const rows = await readRows(pool, shown, { stream: selection.stream, lastDay, days })
