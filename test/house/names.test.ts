@@ -24,11 +24,9 @@ test('an exported name means one thing, at most ten have a reason to mean two', 
 
 /** Base names that stand in two rooms, each with the reason. A verb's file in commands/ and in cli/ is one of the house's rules. */
 const baseNamesInTwoRooms: Readonly<Record<string, string>> = {
-  'backfill.ts': 'the producer, and the command that starts it: one word for both',
   'client.ts': 'the door of the package, and the client that it opens',
   'main.tsx': 'each page begins with it',
   'sandbox.ts': 'the door of the package, and the command that starts the same',
-  'sync.ts': 'the producer, and the command that starts it: one word for both',
 }
 
 test('a file name stands once, but for a subject in commands/ and cli/', () => {

@@ -71,7 +71,7 @@ export function declareWorker(program: Verb): void {
     .option('--drain', 'enqueue due profiles, and exit when no profile is due and no job waits', false)
     .addOption(new Option('--parts <parts>', 'parts of the queue to work on; absent: all').argParser(parseParts))
     .examples('vitalsync worker', 'vitalsync worker --drain', 'vitalsync worker --parts 0-3')
-    .does(async () => (await import('../commands/worker.ts')).runWorker)
+    .does(async () => (await import('../commands/serve-pipeline.ts')).runWorker)
 }
 
 export function declareSchedule(program: Verb): void {
@@ -79,7 +79,7 @@ export function declareSchedule(program: Verb): void {
     .command('schedule')
     .description('start runs by the cron lines until SIGTERM; any number of processes may run')
     .examples('NIGHTLY_CRON="0 4 * * *" SCHEDULE_TIME_ZONE=Europe/Berlin vitalsync schedule')
-    .does(async () => (await import('../commands/schedule.ts')).runSchedule)
+    .does(async () => (await import('../commands/serve-pipeline.ts')).runSchedule)
 }
 
 const SHARDS_MAX = 1024

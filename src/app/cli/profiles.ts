@@ -122,5 +122,5 @@ function declareProfilesErase(profiles: Verb): void {
     .option('--yes', 'do not ask', false)
     .json('print the proof as JSON')
     .examples('vitalsync profiles erase ada --yes')
-    .does(async () => (await import('../commands/profiles-erase.ts')).runProfilesErase)
+    .does(async () => (await import('../commands/profiles.ts')).runProfilesErase)
 }

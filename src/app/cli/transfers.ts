@@ -18,7 +18,7 @@ export function declareSync(program: Verb): void {
     )
     .json('print the finished run as JSON')
     .examples('vitalsync sync', 'vitalsync sync --profile ada --stream scores --stream biomarkers')
-    .does(async () => (await import('../commands/sync.ts')).runSync)
+    .does(async () => (await import('../commands/sync-and-backfill.ts')).runSync)
 }
 
 export function declareBackfill(program: Verb): void {
@@ -34,7 +34,7 @@ export function declareBackfill(program: Verb): void {
       'vitalsync backfill --from 2026-01-01 --to 2026-04-01',
       'vitalsync backfill --from 2025-11-01 --profiles-from cohort.csv --stream scores --dry-run',
     )
-    .does(async () => (await import('../commands/backfill.ts')).runBackfill)
+    .does(async () => (await import('../commands/sync-and-backfill.ts')).runBackfill)
 }
 
 export function declareVerify(program: Verb): void {

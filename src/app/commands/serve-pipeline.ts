@@ -1,11 +1,12 @@
 import type { Config } from '../../../config/env.ts'
-import { withCloseStack } from '../../base/close-stack.ts'
+import { type CloseStack, withCloseStack } from '../../base/close-stack.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { sleep } from '../../base/sleep.ts'
 import { requireGivenAddresses } from '../../operations/addresses.ts'
 import { openPipeline, type Pipeline } from '../../operations/pipeline.ts'
 import { untilAborted } from '../../operations/processes/repeat.ts'
 import { openMonitoring } from '../../operations/processes/start-monitoring.ts'
+import { startProducingScheduler } from '../../operations/processes/start-producing.ts'
 import { type RunningWorker, startWorker, workerCloseMaxMs } from '../../operations/processes/start-worker.ts'
 import { produceRun } from '../../operations/produce-run.ts'
 import { formatPartList } from '../../pipeline/fleet/queue-parts.ts'
@@ -24,30 +25,60 @@ const IDLE_POLL_EVERY_MS = 500
 const EMPTY_POLLS_MIN = 3
 
 /** Works on jobs until SIGTERM; then it takes no new job, lets the running jobs finish, and exits. */
-export async function runWorker({ config, log, signal }: CommandContext, options: WorkerOptions): Promise<void> {
+export async function runWorker(context: CommandContext, options: WorkerOptions): Promise<void> {
+  const { config, log } = context
   const { drain, parts } = options
   requireParts(options, config)
-  const stop = new AbortController()
-  const stopped = AbortSignal.any([signal, stop.signal])
-  return withCloseStack(async (closeStack) => {
-    const addresses = requireGivenAddresses(config)
-    const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-worker', log }), 'monitoring')
-    warnOfExposedConnections(log, addresses)
-    const pipeline = closeStack.add(
-      await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
-      'pipeline',
-    )
-    const onSilent = (problem: Error) => stop.abort(problem)
+  await withServing(context, 'worker', async ({ pipeline, monitoring, closeStack, signal, fail }) => {
     const worker = closeStack.add(
-      startWorker({ pipeline, config, log, onSilent, ...(parts ? { parts } : {}) }),
+      startWorker({ pipeline, config, log, onSilent: fail, ...(parts ? { parts } : {}) }),
       'worker',
       workerCloseMaxMs(config),
     )
     closeStack.add(monitoring.watch(pipeline, worker), 'fleet watch')
     log.info({ queue: pipeline.engine.kind, concurrency: config.concurrency, ...partsText(options) }, 'worker is ready')
-    if (drain) await untilDrained({ pipeline, config, worker, signal: stopped })
-    else await untilAborted(stopped)
-    if (stop.signal.aborted) throw stop.signal.reason
+    if (drain) await untilDrained({ pipeline, config, worker, signal })
+    else await untilAborted(signal)
+  })
+}
+
+/** Creates runs by the cron lines until SIGTERM. Any number of processes may run: each slot is claimed once. */
+export async function runSchedule(context: CommandContext): Promise<void> {
+  const { config, log } = context
+  await withServing(context, 'schedule', async ({ pipeline, monitoring, closeStack, signal }) => {
+    const scheduler = closeStack.add(await startProducingScheduler(pipeline, config, log), 'schedule')
+    closeStack.add(monitoring.watch(pipeline), 'fleet watch')
+    for (const { name, at } of scheduler.nextTicks())
+      log.info({ schedule: name, next: at?.toISOString() }, 'schedule is ready')
+    await untilAborted(signal)
+  })
+}
+
+type Serving = {
+  readonly pipeline: Pipeline
+  readonly monitoring: Awaited<ReturnType<typeof openMonitoring>>
+  readonly closeStack: CloseStack
+  /** Aborted by SIGTERM and by `fail`. */
+  readonly signal: AbortSignal
+  /** Ends the process with this error. */
+  readonly fail: (error: Error) => void
+}
+
+/** Opens the pipeline of a process that runs until it is stopped, with its metrics, and closes both after `work`. */
+async function withServing(
+  { config, log, signal }: CommandContext,
+  name: 'worker' | 'schedule',
+  work: (serving: Serving) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController()
+  const fail = (error: Error) => stop.abort(error)
+  await withCloseStack(async (closeStack) => {
+    const addresses = requireGivenAddresses(config)
+    const monitoring = closeStack.add(await openMonitoring(config, { name: `vitalsync-${name}`, log }), 'monitoring')
+    warnOfExposedConnections(log, addresses)
+    const pipeline = closeStack.add(await openPipeline({ config, addresses, log, onSkewed: fail }), 'pipeline')
+    await work({ pipeline, monitoring, closeStack, signal: AbortSignal.any([signal, stop.signal]), fail })
+    stop.signal.throwIfAborted()
   })
 }
 

@@ -21,6 +21,15 @@ type BackfillOptions = Selection & {
   readonly dryRun: boolean
 }
 
+/** Starts the same work as the nightly run now, and follows it to its end. */
+export async function runSync(context: CommandContext, selection: Selection): Promise<number> {
+  const run = await withPipeline(context, async (opened) => {
+    const params = await chosenOf(context, opened, selection)
+    return completeRun(context, opened, await opened.pipeline.runs.create('sync', params))
+  })
+  return printRunSummary('sync', context.terminal, run)
+}
+
 /** Reads a range of the past, newest windows first; covered windows are not read again. Stopped anywhere, the same command resumes. */
 export async function runBackfill(context: CommandContext, options: BackfillOptions): Promise<number> {
   const { terminal } = context
@@ -30,9 +39,7 @@ export async function runBackfill(context: CommandContext, options: BackfillOpti
     return exitCodes.done
   }
   const run = await withPipeline(context, async (opened) => {
-    if (opened.sandbox) await untilSandboxDerived(opened.sandbox, { terminal, signal: opened.signal })
-    const params = await runParamsOf(opened, { ...options, profile })
-    if (!params.profileIds) await tellIfNobody(opened.pipeline.pool, terminal)
+    const params = rangeOf(opened, options, await chosenOf(context, opened, { ...options, profile }))
     const open = await findUnfinishedRun(opened, params)
     if (open) terminal.say(`carrying on with run ${open.id}, begun ${open.startedAt.toISOString()}`)
     return completeRun(context, opened, open ?? (await opened.pipeline.runs.create('backfill', params)))
@@ -57,18 +64,29 @@ async function externalIdsOfFile(file: string | undefined): Promise<string[]> {
 /** The range ends with today, so that the same command on the same day has the same params and resumes the same run. */
 const endOfToday = (nowMs: number) => Math.ceil(nowMs / DAY) * DAY
 
-async function runParamsOf({ pipeline }: OpenPipeline, options: BackfillOptions): Promise<BackfillParams> {
-  const profileIds = await profileIdsOf(pipeline.pool, options.profile)
-  const to = options.to?.getTime() ?? endOfToday(pipeline.clock.now())
-  if (options.from.getTime() >= to)
+function rangeOf(
+  { pipeline }: OpenPipeline,
+  { from, to: end, again }: BackfillOptions,
+  chosen: Chosen,
+): BackfillParams {
+  const to = end?.getTime() ?? endOfToday(pipeline.clock.now())
+  if (from.getTime() >= to)
     throw new UsageProblem('back-fill: --from does not lie before --to', { hint: 'Both are UTC: 2026-01-31.' })
-  return {
-    from: options.from.getTime(),
-    to,
-    ...(options.stream.length > 0 ? { streams: [...options.stream] } : {}),
-    ...(profileIds ? { profileIds } : {}),
-    ...(options.again ? { again: true } : {}),
-  }
+  return { from: from.getTime(), to, ...chosen, ...(again ? { again: true } : {}) }
+}
+
+type Chosen = Pick<BackfillParams, 'profileIds' | 'streams'>
+
+/** The people and streams of a run, as its params hold them; neither where all are meant. */
+async function chosenOf(
+  { terminal }: CommandContext,
+  { pipeline: { pool }, sandbox, signal }: OpenPipeline,
+  { profile, stream }: Selection,
+): Promise<Chosen> {
+  if (sandbox) await untilSandboxDerived(sandbox, { terminal, signal })
+  const profileIds = await profileIdsOf(pool, profile)
+  if (!profileIds) await tellIfNobody(pool, terminal)
+  return { ...(profileIds ? { profileIds } : {}), ...(stream.length > 0 ? { streams: [...stream] } : {}) }
 }
 
 const RUNS_SEARCHED_MAX = 1000
