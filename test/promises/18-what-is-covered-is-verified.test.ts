@@ -9,7 +9,7 @@ import { expect } from 'vitest'
 import { pulledStreams } from '../../config/streams.ts'
 import type { Span } from '../../src/base/time/spans.ts'
 import { DAY, HOUR } from '../../src/base/time/units.ts'
-import { createSentinelRun } from '../../src/operations/processes/start-sentinel.ts'
+import { createSentinelRun } from '../../src/operations/processes/start-producing.ts'
 import { produceRun } from '../../src/operations/produce-run.ts'
 import { isReadOf } from '../support/peer.ts'
 import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'
@@ -41,7 +41,7 @@ const sound = [
 ]
 
 /** A nightly and its sentinel, as the scheduler produces them. */
-async function night({ pipeline, config, log, idle }: TestPipeline, sentinelShare = EVERYTHING): Promise<void> {
+async function night({ pipeline, config, idle }: TestPipeline, sentinelShare = EVERYTHING): Promise<void> {
   const signal = AbortSignal.timeout(120_000)
   nights += 1
   const slotAt = new Date(Math.floor(Date.now() / 60_000) * 60_000 + nights * 60_000)
@@ -49,7 +49,7 @@ async function night({ pipeline, config, log, idle }: TestPipeline, sentinelShar
   if (!nightly) throw new Error('the slot was claimed before')
   await produceRun({ pipeline, config, signal }, nightly, { untilAll: true })
   await idle()
-  const run = await createSentinelRun({ pipeline, log, config: { sentinelShare } }, nightly)
+  const run = await createSentinelRun({ pipeline, config: { sentinelShare } }, nightly)
   if (run) await produceRun({ pipeline, config, signal }, run, { untilAll: true })
   await idle()
 }

@@ -1,21 +1,9 @@
 import { z } from 'zod'
 import { isJsonObject } from '../../base/text/json.ts'
+import type { Schema } from '../../base/text/plain-types.ts'
 import { FieldTally } from './field-tally.ts'
 import { foldedWord, joinedPath, jsonTypeOf, type KindRule, type KnownRecords, type Misfit } from './misfits.ts'
 import type { Fields } from './stream.ts'
-
-/** A part of a JSON Schema, as far as it is looked at. */
-type Schema = {
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly unknown[]
-  readonly const?: unknown
-  readonly anyOf?: readonly Schema[]
-  readonly format?: string
-  readonly items?: Schema
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly additionalProperties?: unknown
-}
 
 /** The known fields of the objects at one path, and the shapes that such objects have had. */
 type Place = {

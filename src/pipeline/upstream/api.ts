@@ -3,7 +3,7 @@ import {
   receivedAccountTokenSchema,
   receivedProfileTokenSchema,
 } from '../../base/contract/authentication.ts'
-import { operations } from '../../base/contract/operations.ts'
+import { type Operation, operations } from '../../base/contract/operations.ts'
 import {
   type ReceivedProfilePage,
   receivedProfilePageSchema,
@@ -12,13 +12,14 @@ import {
 import { explainOperation, explanationSchema } from '../../base/contract/score-explanation.ts'
 import { Rejected } from '../../base/errors.ts'
 import type { Span } from '../../base/time/spans.ts'
+import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX } from '../transfer/parcel.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
 import type { UpstreamAnswer } from '../transfer/reading.ts'
-import type { PulledStream } from '../transfer/stream.ts'
+import type { PulledStream, PushedList, PushedStream } from '../transfer/stream.ts'
 import type { AuthorizedSender } from './authorized-sender.ts'
 import { queryStringOf } from './operation-rules.ts'
 import { bodyParserOf } from './parse-body.ts'
-import { createPushOperations } from './push-operations.ts'
+import { itemTextOf, type PushItem, type PushItems } from './push-items.ts'
 import { parseAnswer, RecordCollector, unchangedAnswer } from './record-collector.ts'
 import { AttemptError, type CallOptions, type Sender, type TimedResponse } from './sender.ts'
 
@@ -56,7 +57,7 @@ export function createUpstreamApi(deps: ApiDeps) {
     ...tokenOperations(deps),
     ...profileOperations(deps),
     ...readOperations(deps),
-    ...createPushOperations(deps),
+    ...pushOperations(deps),
   }
 }
 
@@ -176,3 +177,46 @@ function windowQueryOf(stream: PulledStream, window: Span): string {
 
 /** The last window of each stream: a nightly asks for the same windows of everybody. */
 const lastQueries = new WeakMap<PulledStream, Span & { readonly text: string }>()
+
+type Batch = { readonly stream: Pick<PushedList, 'operation' | 'answer' | 'schema'>; readonly items: PushItems }
+type Snapshot = { readonly operation: Operation; readonly schema: PushedStream['schema']; readonly body: PushItem }
+
+type Pushed = Pick<PushedList, 'operation' | 'answer' | 'schema'> & {
+  readonly profile: ProfileIds
+  readonly body: string
+}
+
+function pushOperations({ authorized }: ApiDeps) {
+  /** The operation says by whose token it is called. */
+  const push = ({ operation, answer, schema, profile, body }: Pushed, options: CallOptions): Promise<unknown> => {
+    const parse = answer ? bodyParserOf(answer) : bodyParserOf(undefined)
+    const call = { operation, ...options, body, fields: Object.keys(schema.shape), parse }
+    return operation.caller === 'profile'
+      ? authorized.asProfile(profile, call)
+      : authorized.asAccount({ ...call, externalId: profile.externalId })
+  }
+  return {
+    /** Sends one batch to where the stream's row says. */
+    async pushItems(profile: ProfileIds, { stream, items }: Batch, options: CallOptions) {
+      const { operation, answer, schema } = stream
+      return push({ operation, answer, schema, profile, body: batchBodyOf(items) }, options)
+    },
+    /** Sends one object, or an update of it, by an operation of the stream's row. */
+    pushSnapshot: (profile: ProfileIds, { body, ...snapshot }: Snapshot, options: CallOptions) =>
+      push({ ...snapshot, answer: undefined, profile, body: itemTextOf(body) }, options),
+  }
+}
+
+/** One request takes a batch of `cutBatches`; a single item that is too large is sent all the same: upstream refuses it. */
+function batchBodyOf(items: PushItems): string {
+  const [joined, count] =
+    'joined' in items ? [items.joined, items.count] : [items.map(itemTextOf).join(','), items.length]
+  const body = `[${joined}]`
+  const tooLarge = count > 1 && Buffer.byteLength(body) > BATCH_BYTES_MAX
+  if (count > ITEMS_PER_BATCH_MAX || tooLarge) {
+    throw new RangeError(
+      `upload batch: more than ${ITEMS_PER_BATCH_MAX} items or ${BATCH_BYTES_MAX} bytes; cut it with cutBatches`,
+    )
+  }
+  return body
+}

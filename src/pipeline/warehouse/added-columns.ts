@@ -14,17 +14,7 @@ import { replaceView } from './replace-view.ts'
  * each record is either there for the fill, or written with the trigger. See docs/decisions/added-columns.md.
  */
 
-const sqlTypes = {
-  text: 'text',
-  integer: 'integer',
-  bigint: 'bigint',
-  real: 'real',
-  double: 'double precision',
-  boolean: 'boolean',
-  timestamptz: 'timestamptz',
-  date: 'date',
-  jsonb: 'jsonb',
-} as const satisfies Record<AddedType, string>
+const sqlTypeOf = (type: AddedType): string => (type === 'double' ? 'double precision' : type)
 
 /** A column that was added, and how far its fill is. */
 export type AddedColumn = {
@@ -121,12 +111,12 @@ export async function addColumn(pool: Pool, stream: PulledStream, { name, path, 
   return changeColumns(pool, async (tx) => {
     const columns = await columnsOf(tx, stream)
     const former = columns.find((column) => column.name === name)
-    if (former?.path === path && former.type === sqlTypes[type]) return false
+    if (former?.path === path && former.type === sqlTypeOf(type)) return false
     await requireName(tx, stream, name)
     if (former || columns.length >= COLUMNS_MAX)
       throw new UsageProblem(
         former
-          ? `add column: ${stream.name} has a column ${name} of ${former.path} as ${former.type}, not of ${path} as ${sqlTypes[type]}`
+          ? `add column: ${stream.name} has a column ${name} of ${former.path} as ${former.type}, not of ${path} as ${sqlTypeOf(type)}`
           : `add column: ${stream.name} has ${COLUMNS_MAX} added columns, which is the most`,
         { hint: `First drop one: vitalsync columns drop ${stream.name} ${former?.name ?? columns[0]?.name}` },
       )
@@ -135,9 +125,9 @@ export async function addColumn(pool: Pool, stream: PulledStream, { name, path, 
       stream.name,
       name,
       path,
-      sqlTypes[type],
+      sqlTypeOf(type),
     ])
-    await tx.query(`alter table vitalsync.${stream.table} add column ${tableColumn(name)} ${sqlTypes[type]}`)
+    await tx.query(`alter table vitalsync.${stream.table} add column ${tableColumn(name)} ${sqlTypeOf(type)}`)
     await publishColumns(tx, stream)
     return true
   })

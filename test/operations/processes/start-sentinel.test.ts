@@ -1,7 +1,10 @@
 import { expect } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../src/base/time/units.ts'
-import { recoverSentinels, startProducingScheduler } from '../../../src/operations/processes/start-producing.ts'
-import { createSentinelRun } from '../../../src/operations/processes/start-sentinel.ts'
+import {
+  createSentinelRun,
+  recoverSentinels,
+  startProducingScheduler,
+} from '../../../src/operations/processes/start-producing.ts'
 import { produceRun } from '../../../src/operations/produce-run.ts'
 import { PartialOutage } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import { farCron, soon } from '../../support/fixtures.ts'

@@ -16,8 +16,7 @@ export function countDifferences(differences: readonly RecordDifference[]): Diff
   }
 }
 
-const spanSql = (from: number) =>
-  `tstzrange(to_timestamp($${from}::float8 / 1000), to_timestamp($${from + 1}::float8 / 1000))`
+const spanSql = 'tstzrange(to_timestamp($3::float8 / 1000), to_timestamp($4::float8 / 1000))'
 
 const parametersOf = ({ profileId, stream, window }: WindowName) => [
   profileId,
@@ -32,7 +31,7 @@ const parametersOf = ({ profileId, stream, window }: WindowName) => [
  */
 export async function isStillCovered(pool: Pool, window: WindowName): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `select from vitalsync.ledger l where profile_id = $1 and stream = $2 and covered @> ${spanSql(3)}
+    `select from vitalsync.ledger l where profile_id = $1 and stream = $2 and covered @> ${spanSql}
        and not exists (select from vitalsync.parcels o where o.profile_id = $1)`,
     parametersOf(window),
   )
@@ -43,7 +42,7 @@ export async function isStillCovered(pool: Pool, window: WindowName): Promise<bo
 export async function uncoverWindow(pool: Pool, window: WindowName): Promise<void> {
   await pool.query(
     `with uncovered as (
-       update vitalsync.ledger set covered = covered - tstzmultirange(${spanSql(3)}), tagged = false
+       update vitalsync.ledger set covered = covered - tstzmultirange(${spanSql}), tagged = false
        where profile_id = $1 and stream = $2 returning profile_id
      )
      update vitalsync.profiles p set due_at = least(p.due_at, statement_timestamp())
@@ -80,7 +79,7 @@ type Finding = { readonly cause: DifferenceCause; readonly counts: DifferenceCou
 export async function recordDifference(pool: Pool, window: WindowName, { cause, counts }: Finding): Promise<void> {
   await pool.query(
     `insert into vitalsync.differences (profile_id, stream, span, found_at, cause, missing_here, differing, missing_upstream)
-     select p.id, $2, ${spanSql(3)}, statement_timestamp(), $5, $6, $7, $8 from vitalsync.profiles p where p.id = $1
+     select p.id, $2, ${spanSql}, statement_timestamp(), $5, $6, $7, $8 from vitalsync.profiles p where p.id = $1
      on conflict (profile_id, stream, span) do update set found_at = excluded.found_at, cause = excluded.cause,
        missing_here = excluded.missing_here, differing = excluded.differing,
        missing_upstream = excluded.missing_upstream, mended_at = null`,
@@ -93,7 +92,7 @@ export async function markMended(pool: Pool, window: WindowName): Promise<void> 
   await pool.query(
     `with mended as (
        update vitalsync.differences set mended_at = statement_timestamp()
-       where profile_id = $1 and stream = $2 and span = ${spanSql(3)} returning profile_id
+       where profile_id = $1 and stream = $2 and span = ${spanSql} returning profile_id
      )
      update vitalsync.profiles p set due_at = least(p.due_at, statement_timestamp())
      from mended m where p.id = m.profile_id and p.id = $1`,
