@@ -22,9 +22,10 @@ import { SECOND } from '../../base/time/units.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
 import { QUEUE_PARTS_MAX, queuePartTag } from '../fleet/queue-parts.ts'
 import type { Order } from '../transfer/order.ts'
+import { createRedisCheck } from './examine-redis.ts'
 import { createBackend, type ProcessJob, RestingWorker, withAllArguments } from './queue-classes.ts'
 import { createQueueTelemetry } from './queue-telemetry.ts'
-import { connectRedis, createRedisCheck, failFast, reconnectForever } from './redis-connection.ts'
+import { connectRedis, failFast, reconnectForever } from './redis-connection.ts'
 
 /** The data that the queue stores of an order, beside the job's name: ids of ours and params. Never a name, a token or a value. */
 export type JobData = Omit<Order, 'job'> & {
@@ -99,7 +100,6 @@ function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEn
   const telemetry = telemetryOf(options)
   const producerConnection = connectRedis(queueUrl, failFast)
   const workerConnection = connectRedis(queueUrl, reconnectForever)
-  for (const connection of [producerConnection, workerConnection]) connection.on('error', ignoreConnectionError)
   const keepQueueId = async () => (isObserver ? null : producerConnection.set(QUEUE_ID_KEY, randomUUID(), 'NX'))
   const requireUsable = createRedisCheck(queueUrl, producerConnection, keepQueueId)
   // BullMQ's check writes to standard error, once for each queue; the doctor has its own.

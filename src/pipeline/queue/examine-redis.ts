@@ -1,16 +1,10 @@
 import { Cluster, type Redis } from 'ioredis'
 import { connectionCauses, connectionHint } from '../../base/connections/causes.ts'
-import { connectionFinding } from '../../base/connections/connection-problem.ts'
+import { connectionFinding, connectionProblem, type ServerAddress } from '../../base/connections/connection-problem.ts'
 import { clockFinding, type Finding, well, wrong } from '../../base/connections/finding.ts'
-import {
-  connectRedis,
-  failFast,
-  isRedisTooOld,
-  lastErrorOf,
-  parseRedisInfo,
-  type RedisInfo,
-  withAnswerTimeout,
-} from './redis-connection.ts'
+import { endsWithin } from '../../base/sleep.ts'
+import { SECOND } from '../../base/time/units.ts'
+import { connectRedis, failFast } from './redis-connection.ts'
 
 const VARIABLE = 'QUEUE_URL'
 
@@ -105,4 +99,58 @@ function evictionFindings(subject: string, info: RedisInfo): Finding[] {
   const hint = 'redis-cli config set maxmemory-policy noeviction, and the same line in redis.conf.'
   const text = `maxmemory-policy is ${policy}: short of memory, it would throw jobs away`
   return [wrong(subject, text, hint)]
+}
+
+/** Its error names no cause: the failing connection reported the cause before, in an event. */
+export function createRedisCheck(
+  queueUrl: string,
+  connection: Redis | Cluster,
+  write: () => Promise<unknown>,
+): () => Promise<void> {
+  const lastError = lastErrorOf(connection)
+  const server: ServerAddress = { kind: 'Redis', url: queueUrl, variable: VARIABLE }
+  return async () => {
+    await requireRedis(connection, write).catch(async (error: unknown) => {
+      throw await connectionProblem(server, lastError() ?? error)
+    })
+  }
+}
+
+async function requireRedis(connection: Redis | Cluster, write: () => Promise<unknown>): Promise<void> {
+  const info = parseRedisInfo(await withAnswerTimeout(connection.info()))
+  if (isRedisTooOld(info)) throw new Error('too old')
+  if (info.get('role') === 'slave') throw new Error('READONLY')
+  await withAnswerTimeout(write())
+}
+
+/** The last error that the connection reported in an event. */
+function lastErrorOf(connection: Redis | Cluster): () => Error | undefined {
+  let last: Error | undefined
+  connection.on('error', (error: Error) => {
+    last = error
+  })
+  return () => last
+}
+
+/** A server that takes a command and never answers is silent. */
+async function withAnswerTimeout<T>(answer: Promise<T>): Promise<T> {
+  if (await endsWithin(answer, ANSWER_TIMEOUT_MS)) return answer
+  throw new Error(`no answer within ${ANSWER_TIMEOUT_MS / SECOND} s`)
+}
+
+const ANSWER_TIMEOUT_MS = 8 * SECOND
+/** 6.2: older servers lack commands of the queue's scripts. */
+const REDIS_OLDEST = [6, 2] as const
+
+/** The answer of `info`, by name. */
+type RedisInfo = ReadonlyMap<string, string>
+
+function parseRedisInfo(text: string): RedisInfo {
+  const pairs = text.split(/\r?\n/).filter((line) => line.includes(':'))
+  return new Map(pairs.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
+}
+
+function isRedisTooOld(info: RedisInfo): boolean {
+  const [major = 0, minor = 0] = (info.get('redis_version') ?? '0').split('.').map(Number)
+  return major < REDIS_OLDEST[0] || (major === REDIS_OLDEST[0] && minor < REDIS_OLDEST[1])
 }

@@ -8,7 +8,6 @@ import { connectRedis, failFast } from './redis-connection.ts'
 /** The fleet's budget is stored in the queue's Redis; where the queue is in Postgres, beside the ledger. */
 export function openBudgetStore(engine: QueueEngine, pool: Pool, queueUrl: string): BudgetStore {
   if (engine.kind === 'postgres') return openPostgresBudgetStore({ pool })
-  const redis = connectRedis(queueUrl, failFast)
-  redis.on('error', () => undefined) // meanwhile the rate limiter uses its fallback share, and tries again
-  return openRedisBudgetStore({ redis })
+  // While it is lost, the rate limiter uses its fallback share, and tries again.
+  return openRedisBudgetStore({ redis: connectRedis(queueUrl, failFast) })
 }

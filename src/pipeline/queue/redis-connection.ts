@@ -1,8 +1,6 @@
 import { Cluster, Redis } from 'ioredis'
 import { connectionCauseOf } from '../../base/connections/causes.ts'
-import { connectionProblem, type ServerAddress } from '../../base/connections/connection-problem.ts'
 import { writeTurnsTogether } from '../../base/connections/write-turns-together.ts'
-import { endsWithin } from '../../base/sleep.ts'
 import { firstAddress } from '../../base/text/readable.ts'
 import { SECOND } from '../../base/time/units.ts'
 
@@ -31,14 +29,17 @@ export function connectRedis(queueUrl: string, retries: RetryOptions): Redis | C
   const first = new URL(urls[0] ?? queueUrl)
   const isCluster = urls.length > 1 || first.searchParams.has('cluster')
   first.search = ''
-  if (!isCluster) return withTurnsTogether(new Redis(first.href, options))
+  if (!isCluster) return withTurnsTogether(new Redis(first.href, options).on('error', reportedByCall))
   const tls = first.protocol === 'rediss:' ? { tls: {} } : {}
   const redisOptions = { ...options, ...tls, username: first.username, password: decodeURIComponent(first.password) }
   const nodes = urls.map((url) => ({ host: new URL(url).hostname, port: Number(new URL(url).port || 6379) }))
-  const cluster = new Cluster(nodes, { redisOptions })
+  const cluster = new Cluster(nodes, { redisOptions }).on('error', reportedByCall)
   if (retries.commandTimeout !== undefined) limitCommands(cluster, retries.commandTimeout)
   return cluster
 }
+
+/** A connection that is lost is reported by the call that fails; without a listener it would end the process. */
+const reportedByCall = () => undefined
 
 /** The library limits a command when it sends it to a node: while no node answers, a command would wait without end. */
 function limitCommands(cluster: Cluster, timeoutMs: number): void {
@@ -46,38 +47,6 @@ function limitCommands(cluster: Cluster, timeoutMs: number): void {
   cluster.sendCommand = (command, ...to) => {
     command.setTimeout(timeoutMs)
     return send(command, ...to)
-  }
-}
-
-const ANSWER_TIMEOUT_MS = 8 * SECOND
-/** 6.2: older servers lack commands of the queue's scripts. */
-const REDIS_OLDEST = [6, 2] as const
-
-/** The answer of `info`, by name. */
-export type RedisInfo = ReadonlyMap<string, string>
-
-export function parseRedisInfo(text: string): RedisInfo {
-  const pairs = text.split(/\r?\n/).filter((line) => line.includes(':'))
-  return new Map(pairs.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
-}
-
-export function isRedisTooOld(info: RedisInfo): boolean {
-  const [major = 0, minor = 0] = (info.get('redis_version') ?? '0').split('.').map(Number)
-  return major < REDIS_OLDEST[0] || (major === REDIS_OLDEST[0] && minor < REDIS_OLDEST[1])
-}
-
-/** Its error names no cause: the failing connection reported the cause before, in an event. */
-export function createRedisCheck(
-  queueUrl: string,
-  connection: Redis | Cluster,
-  write: () => Promise<unknown>,
-): () => Promise<void> {
-  const lastError = lastErrorOf(connection)
-  const server: ServerAddress = { kind: 'Redis', url: queueUrl, variable: 'QUEUE_URL' }
-  return async () => {
-    await requireRedis(connection, write).catch(async (error: unknown) => {
-      throw await connectionProblem(server, lastError() ?? error)
-    })
   }
 }
 
@@ -93,28 +62,6 @@ export function isRedisLost(error: unknown, queueUrl: string): boolean {
   if ('command' in error) return connectionCauseOf(error) !== 'unknown'
   // A socket's error: Postgres has them too, at another port.
   return 'port' in error && String(error.port) === (firstAddress(queueUrl).port || '6379')
-}
-
-/** The last error that the connection reported in an event. */
-export function lastErrorOf(connection: Redis | Cluster): () => Error | undefined {
-  let last: Error | undefined
-  connection.on('error', (error: Error) => {
-    last = error
-  })
-  return () => last
-}
-
-async function requireRedis(connection: Redis | Cluster, write: () => Promise<unknown>): Promise<void> {
-  const info = parseRedisInfo(await withAnswerTimeout(connection.info()))
-  if (isRedisTooOld(info)) throw new Error('too old')
-  if (info.get('role') === 'slave') throw new Error('READONLY')
-  await withAnswerTimeout(write())
-}
-
-/** A server that takes a command and never answers is silent. */
-export async function withAnswerTimeout<T>(answer: Promise<T>): Promise<T> {
-  if (await endsWithin(answer, ANSWER_TIMEOUT_MS)) return answer
-  throw new Error(`no answer within ${ANSWER_TIMEOUT_MS / SECOND} s`)
 }
 
 /** Each connection, the first and those that replace it, sends the commands of one turn of the event loop together. */
