@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { Argument, type Command, Help } from 'commander'
-import type { CommandWords, OptionChoices, Shell } from '../commands/completion.ts'
 import { painterFor } from '../terminal/terminal.ts'
 import { type CliProcess, Verb } from './options.ts'
 import * as processes from './processes.ts'
@@ -76,7 +75,7 @@ function showExamplesAfterErrors(command: Command, words: string): void {
   for (const child of command.commands) showExamplesAfterErrors(child, `${words}${child.name()} `)
 }
 
-const shells: readonly Shell[] = ['bash', 'zsh', 'fish']
+const shells = ['bash', 'zsh', 'fish'] as const
 
 /** The script is made of the commands as they are declared. */
 function declareCompletion(program: Verb): void {
@@ -89,26 +88,8 @@ function declareCompletion(program: Verb): void {
       'vitalsync completion zsh > ~/.zfunc/_vitalsync',
       'vitalsync completion fish > ~/.config/fish/completions/vitalsync.fish',
     )
-    .action(async (shell: Shell) => {
+    .action(async (shell: (typeof shells)[number]) => {
       const { completionScript } = await import('../commands/completion.ts')
-      program.cli.print(completionScript(shell, commandWordsOf(program), optionChoicesOf(program)))
+      program.cli.print(completionScript(shell, program))
     })
-}
-
-function commandWordsOf(command: Command, path = ''): CommandWords[] {
-  const words = [
-    ...command.commands.map((child) => child.name()),
-    ...command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
-    ...command.options.map(({ long }) => long ?? '').filter(Boolean),
-    '--help',
-  ]
-  const entry = { path, about: command.description(), words }
-  return [entry, ...command.commands.flatMap((child) => commandWordsOf(child, `${path} ${child.name()}`))]
-}
-
-function optionChoicesOf(command: Command, path = ''): OptionChoices[] {
-  const choices = command.options.flatMap(({ long, argChoices }) =>
-    long && argChoices ? [{ path: `${path} ${long}`, words: argChoices }] : [],
-  )
-  return [...choices, ...command.commands.flatMap((child) => optionChoicesOf(child, `${path} ${child.name()}`))]
 }

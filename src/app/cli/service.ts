@@ -155,7 +155,7 @@ function declareSandboxPlanned(sandbox: Verb): void {
     .option('--seed <words>', 'random seed: the same seed makes the same people', sandboxDefaults.seed)
     .json('print the folder and the counts as JSON')
     .examples('vitalsync sandbox planned --people 20 --output planned')
-    .does(async () => (await import('../commands/service/sandbox-planned.ts')).runSandboxPlanned)
+    .does(async () => (await import('../commands/service/sandbox-people.ts')).runSandboxPlanned)
 }
 
 export function declareSandbox(program: Verb): void {

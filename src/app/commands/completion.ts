@@ -1,15 +1,32 @@
-export type Shell = 'bash' | 'zsh' | 'fish'
-/** The words that may follow a command; the command is named by all its words, such as ` failures list`. */
-export type CommandWords = { readonly path: string; readonly about: string; readonly words: readonly string[] }
-/** An option whose value is one of a few words, named by its command and itself, such as ` export --format`. */
-export type OptionChoices = { readonly path: string; readonly words: readonly string[] }
+import type { Command } from 'commander'
 
-/** The script by which a shell completes commands, options and their words. */
-export const completionScript = (
-  shell: Shell,
-  commands: readonly CommandWords[],
-  choices: readonly OptionChoices[],
-): string => scripts[shell](commands, choices)
+type Shell = 'bash' | 'zsh' | 'fish'
+/** The words that may follow a command; the command is named by all its words, such as ` failures list`. */
+type CommandWords = { readonly path: string; readonly about: string; readonly words: readonly string[] }
+/** An option whose value is one of a few words, named by its command and itself, such as ` export --format`. */
+type OptionChoices = { readonly path: string; readonly words: readonly string[] }
+
+/** The script by which a shell completes the commands of a program, their options and the words of both. */
+export const completionScript = (shell: Shell, program: Command): string =>
+  scripts[shell](commandWordsOf(program), optionChoicesOf(program))
+
+function commandWordsOf(command: Command, path = ''): CommandWords[] {
+  const words = [
+    ...command.commands.map((child) => child.name()),
+    ...command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+    ...command.options.map(({ long }) => long ?? '').filter(Boolean),
+    '--help',
+  ]
+  const entry = { path, about: command.description(), words }
+  return [entry, ...command.commands.flatMap((child) => commandWordsOf(child, `${path} ${child.name()}`))]
+}
+
+function optionChoicesOf(command: Command, path = ''): OptionChoices[] {
+  const choices = command.options.flatMap(({ long, argChoices }) =>
+    long && argChoices ? [{ path: `${path} ${long}`, words: argChoices }] : [],
+  )
+  return [...choices, ...command.commands.flatMap((child) => optionChoicesOf(child, `${path} ${child.name()}`))]
+}
 
 const commandPatterns = (commands: readonly CommandWords[]) =>
   commands

@@ -10,7 +10,6 @@ import {
   type ContractChange,
   changesSince,
   parseSavedContract,
-  type SavedContract,
   savedContractOf,
 } from '../../operations/contract/compare-contracts.ts'
 import {
@@ -79,7 +78,7 @@ function sayPlan(terminal: Terminal, { url, writes, requestsPerSecond }: Plan): 
 
 const SAVED_BYTES_MAX = 4 * 1024 * 1024
 
-async function readSavedContract(path: string): Promise<SavedContract> {
+async function readSavedContract(path: string) {
   await requireNoFolder(path)
   const handle = await open(path)
   try {
