@@ -1,26 +1,26 @@
 import { endsWithin } from './sleep.ts'
 import { MINUTE, SECOND } from './time/units.ts'
 
-/**
- * Closes the added parts in reverse order, each part even when another part fails to close. A part that does not close
- * in time is left behind: a server that answers nothing must not keep a process from ending. All parts together have the time
- * of the slowest.
- */
-export type CloseStack = {
-  add<T extends { close(): void | Promise<void> }>(opened: T, name: string, closeMaxMs?: number): T
-  close(): Promise<void>
-}
-
 /** A part that holds further parts needs longer than each of them. */
 const CLOSE_MAX_MS = MINUTE
 
 /** How long a process may take to end after a signal, beside the time for running jobs. A supervisor must wait longer before it kills. */
 export const STOP_MAX_MS = 40 * SECOND
 
-export function openCloseStack(partMaxMs: number = CLOSE_MAX_MS): CloseStack {
-  const opened: Array<{ name: string; closeMaxMs: number; close(): void | Promise<void> }> = []
+export type CloseStack = ReturnType<typeof openCloseStack>
+
+type Closable = { close(): void | Promise<void> }
+type Opened = Closable & { readonly name: string; readonly closeMaxMs: number }
+
+/**
+ * Closes the added parts in reverse order, each part even when another part fails to close. A part that does not close
+ * in time is left behind: a server that answers nothing must not keep a process from ending. All parts together have the time
+ * of the slowest.
+ */
+export function openCloseStack(partMaxMs: number = CLOSE_MAX_MS) {
+  const opened: Opened[] = []
   return {
-    add(thing, name, closeMaxMs = partMaxMs) {
+    add<T extends Closable>(thing: T, name: string, closeMaxMs = partMaxMs): T {
       opened.push({ name, closeMaxMs, close: () => thing.close() })
       return thing
     },
@@ -49,10 +49,7 @@ export async function withCloseStack<T>(work: (closeStack: CloseStack) => Promis
   return result
 }
 
-async function closeInTime(
-  opened: { closeMaxMs: number; close(): void | Promise<void> },
-  endMs: number,
-): Promise<void> {
+async function closeInTime(opened: Opened, endMs: number): Promise<void> {
   const closed = Promise.resolve(opened.close())
   const leftMs = Math.max(0, endMs - performance.now())
   if (await endsWithin(closed, Math.min(opened.closeMaxMs, leftMs))) return closed

@@ -16,7 +16,7 @@ const savedContractSchema = z.object({
   ),
 })
 
-export type SavedContract = z.infer<typeof savedContractSchema>
+type SavedContract = z.infer<typeof savedContractSchema>
 
 export function savedContractOf({ points, shapes }: ContractReport, savedAt: Date): string {
   const saved = {

@@ -22,12 +22,7 @@ import { jobs, type Pipeline } from '../pipeline.ts'
 import { repeatUntilClosed } from './repeat.ts'
 import { startWorkerHeartbeat } from './worker-heartbeat.ts'
 
-export type RunningWorker = {
-  /** Why upstream refused the account's credentials, since the last job that succeeded. */
-  halted(): Problem | undefined
-  /** Lets running jobs end for `drainMs`, by default as the settings say; ends within that and half a minute. */
-  close(drainMs?: number): Promise<void>
-}
+export type RunningWorker = ReturnType<typeof startWorker>
 
 type StartWorkerOptions = {
   readonly pipeline: Pipeline
@@ -46,7 +41,7 @@ const LEASE_MS = 30 * SECOND
 export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSeconds * SECOND + STOP_MAX_MS
 
 /** Works on jobs in this process until closed. */
-export function startWorker(options: StartWorkerOptions): RunningWorker {
+export function startWorker(options: StartWorkerOptions) {
   const { pipeline, config, log, leaseMs = LEASE_MS, onSilent } = options
   let halted: Problem | undefined
   const restoreClock = setLibraryClock(pipeline.clock.now)
@@ -96,7 +91,9 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     startFilling(pipeline, log),
   ]
   return {
+    /** Why upstream refused the account's credentials, since the last job that succeeded. */
     halted: () => halted,
+    /** Lets running jobs end for `drainMs`, by default as the settings say; ends within that and half a minute. */
     async close(drainMs = config.drainSeconds * SECOND) {
       watchdog.close()
       // No job begins from here on, however long the database takes to delete the row of this worker.

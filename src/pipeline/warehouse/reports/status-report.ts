@@ -46,15 +46,7 @@ export function createReports({ pool }: { pool: Pool }) {
     countQuarantined: async () => (await pool.query<QuarantineCount>(quarantineQuery)).rows,
     async countVerified() {
       const { rows } = await pool.query<VerifiedCounts>(verifiedQuery)
-      return {
-        windows: 0,
-        windowsDiffering: 0,
-        lostHere: 0,
-        changedUpstream: 0,
-        lateUpstream: 0,
-        mended: 0,
-        ...rows[0],
-      }
+      return rows[0] ?? { windows: 0, windowsDiffering: 0, lostHere: 0, changedUpstream: 0, lateUpstream: 0, mended: 0 }
     },
   }
 }
