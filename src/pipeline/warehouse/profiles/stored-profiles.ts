@@ -26,62 +26,52 @@ export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions) 
     /** Adds profiles to the sync. Known profiles stay as they are; erased profiles stay erased. */
     add: (externalIds: readonly string[], options: NewProfiles) =>
       addProfiles({ pool, ledgerStreams, keyring }, externalIds, options),
-    findId: (externalId: string) => findId(pool, externalId),
+    async findId(externalId: string): Promise<{ profileId: string } | undefined> {
+      const { rows } = await pool.query<{ profileId: string }>(
+        'select id as "profileId" from vitalsync.names where external_id = $1',
+        [externalId],
+      )
+      return rows[0]
+    },
     /**
      * Notes, before a registration is sent, that it may take effect upstream within `leaseMs`. `setState` to active notes that it
      * has ended. False when the profile is erased, or gone: then it must not be registered.
      */
-    beginRegistration: (profileId: string, leaseMs: number) => beginRegistration(pool, profileId, leaseMs),
+    async beginRegistration(profileId: string, leaseMs: number) {
+      const { rowCount } = await pool.query(
+        `update vitalsync.profiles set registering_until = statement_timestamp() + $2 * interval '1 millisecond'
+         where id = $1 and state <> 'gone'`,
+        [profileId, leaseMs],
+      )
+      return rowCount === 1
+    },
     /** Notes that a registration has ended, or was undone. */
-    endRegistration: (profileId: string) => endRegistration(pool, profileId),
+    async endRegistration(profileId: string) {
+      await pool.query('update vitalsync.profiles set registering_until = null where id = $1', [profileId])
+    },
     /** How much longer a registration may take effect, if its worker died. */
-    registrationLeftMs: (profileId: string) => registrationLeftMs(pool, profileId),
+    async registrationLeftMs(profileId: string) {
+      const { rows } = await pool.query<{ ms: number | null }>(
+        `select (extract(epoch from registering_until - statement_timestamp()) * 1000)::float8 as ms
+         from vitalsync.profiles where id = $1`,
+        [profileId],
+      )
+      return Math.max(0, rows[0]?.ms ?? 0)
+    },
     /** A profile that is gone stays gone. False when the profile is erased, or gone. */
-    setState: (profileId: string, state: 'active' | 'gone') => setState(pool, profileId, state),
+    async setState(profileId: string, state: 'active' | 'gone') {
+      const { rowCount } = await pool.query(
+        `update vitalsync.profiles set state = $2, registering_until = case when $2 = 'gone' then registering_until end
+         where id = $1 and (state <> 'gone' or $2 = 'gone')`,
+        [profileId, state],
+      )
+      return rowCount === 1
+    },
     /** Which of them were erased. */
     erasedAmong: (externalIds: readonly string[]) => erasedAmong(pool, externalIds, keyring),
     /** Removes every row of a profile in one transaction and keeps a keyed hash of its name. Returns the counts by table. */
     erase: (profileId: string) => transaction(pool, (tx) => eraseProfileRows(tx, profileId, keyring)),
   }
-}
-
-async function findId(pool: Pool, externalId: string): Promise<{ profileId: string } | undefined> {
-  const { rows } = await pool.query<{ profileId: string }>(
-    'select id as "profileId" from vitalsync.names where external_id = $1',
-    [externalId],
-  )
-  return rows[0]
-}
-
-async function beginRegistration(pool: Pool, profileId: string, leaseMs: number): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `update vitalsync.profiles set registering_until = statement_timestamp() + $2 * interval '1 millisecond'
-     where id = $1 and state <> 'gone'`,
-    [profileId, leaseMs],
-  )
-  return rowCount === 1
-}
-
-async function endRegistration(pool: Pool, profileId: string): Promise<void> {
-  await pool.query('update vitalsync.profiles set registering_until = null where id = $1', [profileId])
-}
-
-async function registrationLeftMs(pool: Pool, profileId: string): Promise<number> {
-  const { rows } = await pool.query<{ ms: number | null }>(
-    `select (extract(epoch from registering_until - statement_timestamp()) * 1000)::float8 as ms
-     from vitalsync.profiles where id = $1`,
-    [profileId],
-  )
-  return Math.max(0, rows[0]?.ms ?? 0)
-}
-
-async function setState(pool: Pool, profileId: string, state: 'active' | 'gone'): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `update vitalsync.profiles set state = $2, registering_until = case when $2 = 'gone' then registering_until end
-     where id = $1 and (state <> 'gone' or $2 = 'gone')`,
-    [profileId, state],
-  )
-  return rowCount === 1
 }
 
 async function addProfiles(

@@ -14,8 +14,6 @@ type ListedProfile = {
   waiting: number
 }
 
-type ListedProfileStream = { stream: string; covered: string; checkpoint: Date | null; readAt: Date | null }
-
 type ListedDevice = {
   type: string | null
   model: string | null
@@ -37,9 +35,25 @@ const profileColumns = `p.id as "profileId", p.external_id as "externalId", p.st
 export function createProfileReport({ pool }: { pool: Pool }) {
   return {
     /** In the order in which they were added, after `afterId`, each with its id in the warehouse. */
-    list: ({ state }: { state?: string | undefined }, page: { afterId: string; limit: number }) =>
-      listProfiles(pool, state, page),
-    show: (externalId: string) => showProfile(pool, externalId),
+    async list({ state }: { state?: string | undefined }, { afterId, limit }: { afterId: string; limit: number }) {
+      const { rows } = await pool.query<ListedProfile & OwnId>(
+        `select ${profileColumns} from vitalsync.profiles p where p.id > $1 and ($2::text is null or p.state = $2)
+         order by p.id limit $3`,
+        [afterId, state ?? null, limit],
+      )
+      return rows
+    },
+    async show(externalId: string) {
+      const named = await pool.query<{ id: string }>('select id from vitalsync.names where external_id = $1', [
+        externalId,
+      ])
+      const found = await pool.query<ListedProfile & OwnId>(
+        `select ${profileColumns} from vitalsync.profiles p where p.id = $1`,
+        [named.rows[0]?.id],
+      )
+      const [profile] = found.rows
+      return profile && { ...profile, streams: await listStreams(pool, profile) }
+    },
     /** The ids in the warehouse by the names upstream. Unknown names are missing. */
     idsOf: (externalIds: readonly string[]) => idsOf(pool, externalIds),
     /** The same, without the people who were never registered upstream. */
@@ -76,40 +90,17 @@ async function registeredIdsOf(pool: Pool, externalIds: readonly string[]): Prom
   return new Map(rows.map((row) => [row.external_id, row.id]))
 }
 
-async function listProfiles(
-  pool: Pool,
-  state: string | undefined,
-  { afterId, limit }: { afterId: string; limit: number },
-): Promise<(ListedProfile & OwnId)[]> {
-  const { rows } = await pool.query<ListedProfile & OwnId>(
-    `select ${profileColumns} from vitalsync.profiles p where p.id > $1 and ($2::text is null or p.state = $2)
-     order by p.id limit $3`,
-    [afterId, state ?? null, limit],
-  )
-  return rows
-}
-
-async function showProfile(
-  pool: Pool,
-  externalId: string,
-): Promise<(ListedProfile & OwnId & { streams: ListedProfileStream[] }) | undefined> {
-  const named = await pool.query<{ id: string }>('select id from vitalsync.names where external_id = $1', [externalId])
-  const found = await pool.query<ListedProfile & OwnId>(
-    `select ${profileColumns} from vitalsync.profiles p where p.id = $1`,
-    [named.rows[0]?.id],
-  )
-  const [profile] = found.rows
-  if (!profile) return undefined
-  const covered = await pool.query<Omit<ListedProfileStream, 'readAt'>>(
+async function listStreams(pool: Pool, { profileId, externalId }: ListedProfile & OwnId) {
+  const covered = await pool.query<{ stream: string; covered: string; checkpoint: Date | null }>(
     'select stream, covered::text, checkpoint from warehouse.coverage c where external_id = $1 order by stream',
     [externalId],
   )
   const read = await pool.query<{ stream: string; readAt: Date | null }>(
     'select stream, read_at as "readAt" from vitalsync.ledger where profile_id = $1',
-    [profile.profileId],
+    [profileId],
   )
   const readAt = new Map(read.rows.map((row) => [row.stream, row.readAt]))
-  return { ...profile, streams: covered.rows.map((row) => ({ ...row, readAt: readAt.get(row.stream) ?? null })) }
+  return covered.rows.map((row) => ({ ...row, readAt: readAt.get(row.stream) ?? null }))
 }
 
 async function countRows(pool: Pool, profileId: string): Promise<Array<{ table: string; rows: number }>> {

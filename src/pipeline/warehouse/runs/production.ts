@@ -21,14 +21,39 @@ type OrdersToRecord = { readonly orders: readonly OrderKey[]; readonly afterId: 
 
 export const createProductions = (pool: Pool) => ({
   /** Leases the enqueuing of a run to this process; undefined while another has it, when the run is enqueued in full, and when it is of a newer version. */
-  takeProduction: (runId: string) => takeProduction(pool, runId),
-  /** Call it each `PRODUCING_LEASE_RENEWED_MS` while the run is held. */
-  renewProduction: (production: Production) => renewProduction(pool, production),
-  releaseProduction: (production: Production, enqueuedTo: string) => releaseProduction(pool, production, enqueuedTo),
+  async takeProduction(runId: string): Promise<Production | undefined> {
+    const { rows } = await pool.query<Production>(
+      `update vitalsync.runs set held_by = gen_random_uuid(), held_until = ${leasedUntil}, form = ${JOB_FORM}
+       where id = $1 and form <= ${JOB_FORM} and state = 'running' and not enqueued_all and (held_until is null or held_until < clock_timestamp())
+       returning id as "runId", after_id as "afterId", enqueued_to as "enqueuedTo", held_by as lease`,
+      [runId],
+    )
+    return rows[0]
+  },
+  /** A sign of life of the producer, and so of the run. Call it each `PRODUCING_LEASE_RENEWED_MS` while the run is held. */
+  async renewProduction(production: Production) {
+    await pool.query(
+      `update vitalsync.runs set held_until = ${leasedUntil}, touched_at = clock_timestamp() where ${isHeld}`,
+      heldOf(production),
+    )
+  },
+  async releaseProduction(production: Production, enqueuedTo: string) {
+    await pool.query(`update vitalsync.runs set enqueued_to = $3, held_by = null, held_until = null where ${isHeld}`, [
+      ...heldOf(production),
+      enqueuedTo,
+    ])
+  },
   /** Records a page of orders, before it is enqueued. False: the run is no longer this process's. */
   recordOrders: (production: Production, page: OrdersToRecord) => recordOrders(pool, production, page),
-  /** All orders of the run are recorded and enqueued. False: the run is no longer this process's. */
-  endProduction: (production: Production) => endProduction(pool, production),
+  /** All orders of the run are recorded and enqueued: from now on it ends with the last of its jobs. False: the run is no longer this process's. */
+  async endProduction(production: Production) {
+    const { rowCount } = await pool.query(
+      `update vitalsync.runs r set enqueued_all = true, held_by = null, held_until = null, touched_at = clock_timestamp(),
+         ${endWhenAllEnded('0', 'true')} where ${isHeld}`,
+      heldOf(production),
+    )
+    return rowCount === 1
+  },
   /** The next open orders that a former producer may not have enqueued. */
   listUncertainOrders: ({ runId, afterId: upTo }: Production, afterId: string, limit: number) =>
     listOpenOrders(pool, runId, { afterId, limit, upTo }),
@@ -36,34 +61,9 @@ export const createProductions = (pool: Pool) => ({
 
 const leasedUntil = `clock_timestamp() + interval '${PRODUCING_LEASE_MS} milliseconds'`
 
-async function takeProduction(pool: Pool, runId: string): Promise<Production | undefined> {
-  const { rows } = await pool.query<Production>(
-    `update vitalsync.runs set held_by = gen_random_uuid(), held_until = ${leasedUntil}, form = ${JOB_FORM}
-     where id = $1 and form <= ${JOB_FORM} and state = 'running' and not enqueued_all and (held_until is null or held_until < clock_timestamp())
-     returning id as "runId", after_id as "afterId", enqueued_to as "enqueuedTo", held_by as lease`,
-    [runId],
-  )
-  return rows[0]
-}
-
 /** Matches the run while its lease is held; no row where another process took it, or the run was stopped. */
 const isHeld = `id = $1 and held_by = $2 and state = 'running'`
 const heldOf = ({ runId, lease }: Production) => [runId, lease]
-
-/** A sign of life of the producer, and so of the run. */
-async function renewProduction(pool: Pool, production: Production): Promise<void> {
-  await pool.query(
-    `update vitalsync.runs set held_until = ${leasedUntil}, touched_at = clock_timestamp() where ${isHeld}`,
-    heldOf(production),
-  )
-}
-
-async function releaseProduction(pool: Pool, production: Production, enqueuedTo: string): Promise<void> {
-  await pool.query(`update vitalsync.runs set enqueued_to = $3, held_by = null, held_until = null where ${isHeld}`, [
-    ...heldOf(production),
-    enqueuedTo,
-  ])
-}
 
 /**
  * Records orders before they are enqueued: a process that dies in between leaves open orders, which are enqueued again,
@@ -90,16 +90,6 @@ async function recordOrders(pool: Pool, production: Production, { orders, afterI
       orders.map(({ job }) => job),
       orders.map(({ params }) => paramsText(params)),
     ],
-  )
-  return rowCount === 1
-}
-
-/** From now on the run ends with the last of its jobs. */
-async function endProduction(pool: Pool, production: Production): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `update vitalsync.runs r set enqueued_all = true, held_by = null, held_until = null, touched_at = clock_timestamp(),
-       ${endWhenAllEnded('0', 'true')} where ${isHeld}`,
-    heldOf(production),
   )
   return rowCount === 1
 }
