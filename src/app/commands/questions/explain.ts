@@ -3,6 +3,7 @@ import { reasonText } from '../../../operations/day-report-text.ts'
 import { fetchExplanation } from '../../../operations/fetch-explanation.ts'
 import type { CommandContext } from '../../terminal/command-context.ts'
 import { printResult } from '../../terminal/print-result.ts'
+import { formatTable } from '../../terminal/table.ts'
 import { withUpstream } from '../../with-pipeline.ts'
 
 /** Prints where a score comes from. */
@@ -25,17 +26,14 @@ export function explanationLines(explanation: Explanation): string[] {
     head,
     explanation.notice,
     '',
-    ...alignColumns([
-      ['factor', 'value', 'goal', 'unit', 'score', 'weight', 'contribution'],
-      ...factors.map(factorCells),
-    ]),
+    formatTable(['factor', 'value', 'goal', 'unit', 'score', 'weight', 'contribution'], factors.map(factorCells)),
     ...missing.map(({ name, weight, reason }) => `${name}: none, because ${reason} (weight ${weight})`),
     '',
     `logs of the day behind it: ${explanation.usedCount}`,
-    ...alignColumns(explanation.usedGroups.map(groupCells)),
+    ...untitledTable(explanation.usedGroups.map(groupCells)),
     '',
     `logs of the day left out: ${explanation.leftOutCount}`,
-    ...alignColumns(explanation.leftOutGroups.map(groupCells)),
+    ...untitledTable(explanation.leftOutGroups.map(groupCells)),
   ]
 }
 
@@ -51,12 +49,4 @@ function groupCells({ dataType, source, deviceType, count, startDateTime, endDat
   return [`${count} ×`, dataType, `${startDateTime} to ${endDateTime}`, `${source} (${deviceType})`, outcome]
 }
 
-function alignColumns(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
-}
+const untitledTable = ([first, ...rows]: readonly string[][]): string[] => (first ? [formatTable(first, rows)] : [])
