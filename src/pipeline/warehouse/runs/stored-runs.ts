@@ -48,8 +48,19 @@ export function createRuns({ pool }: { pool: Pool }) {
     claimSlot: (schedule: string, slotAt: Date, params: RunParams = {}) =>
       claimSlot(pool, { schedule, slotAt, params }),
     /** Claims a cron slot for which no run is needed. It is forgotten with this run. */
-    skipSlot: (slot: SkippedSlot) => skipSlot(pool, slot),
-    lastSlot: (schedule: string) => lastSlot(pool, schedule),
+    async skipSlot({ schedule, slotAt, runId }: SkippedSlot) {
+      await pool.query(
+        'insert into vitalsync.slots (schedule, slot_at, run_id) values ($1, $2, $3) on conflict do nothing',
+        [schedule, slotAt, runId],
+      )
+    },
+    async lastSlot(schedule: string) {
+      const { rows } = await pool.query<{ at: Date | null }>(
+        'select max(slot_at) as at from vitalsync.slots where schedule = $1',
+        [schedule],
+      )
+      return rows[0]?.at ?? undefined
+    },
     async get(runId: string): Promise<Run | undefined> {
       const [run] = await selectRuns(pool, 'where id = $1', runId)
       return run
@@ -60,7 +71,14 @@ export function createRuns({ pool }: { pool: Pool }) {
     listNewestOfKinds: () =>
       selectRuns(pool, 'where id in (select max(id) from vitalsync.runs group by kind) order by id desc'),
     /** How many requests a profile took in the newest run of this kind that is done. */
-    requestsPerProfile: (kind: string) => requestsPerProfile(pool, kind),
+    async requestsPerProfile(kind: string) {
+      const { rows } = await pool.query<{ requests: number }>(
+        `select requests::float8 / done as requests from vitalsync.runs
+         where kind = $1 and state = 'done' and done > 0 order by id desc limit 1`,
+        [kind],
+      )
+      return rows[0]?.requests
+    },
     /** Requests a second in the latest runs that were long enough to say; undefined when there is none. */
     measuredRequestRate: () => measuredRequestRate(pool),
     /**
@@ -119,15 +137,6 @@ async function insertRun(pool: Pool, kind: string, params: RunParams): Promise<R
   return run
 }
 
-async function requestsPerProfile(pool: Pool, kind: string): Promise<number | undefined> {
-  const { rows } = await pool.query<{ requests: number }>(
-    `select requests::float8 / done as requests from vitalsync.runs
-     where kind = $1 and state = 'done' and done > 0 order by id desc limit 1`,
-    [kind],
-  )
-  return rows[0]?.requests
-}
-
 /** A shorter run measures its start and end, not how fast it reads. */
 const MEASURED_REQUESTS_MIN = 50
 const MEASURED_RUNS_MAX = 5
@@ -141,14 +150,6 @@ async function measuredRequestRate(pool: Pool): Promise<number | undefined> {
     [MEASURED_REQUESTS_MIN, MEASURED_RUNS_MAX],
   )
   return rows[0]?.rate ?? undefined
-}
-
-async function lastSlot(pool: Pool, schedule: string): Promise<Date | undefined> {
-  const { rows } = await pool.query<{ at: Date | null }>(
-    'select max(slot_at) as at from vitalsync.slots where schedule = $1',
-    [schedule],
-  )
-  return rows[0]?.at ?? undefined
 }
 
 type ClaimedSlot = { readonly schedule: string; readonly slotAt: Date; readonly params: RunParams }
@@ -178,13 +179,6 @@ async function claimSlot(pool: Pool, { schedule, slotAt, params }: ClaimedSlot):
 }
 
 type SkippedSlot = { readonly schedule: string; readonly slotAt: Date; readonly runId: string }
-
-async function skipSlot(pool: Pool, { schedule, slotAt, runId }: SkippedSlot): Promise<void> {
-  await pool.query(
-    'insert into vitalsync.slots (schedule, slot_at, run_id) values ($1, $2, $3) on conflict do nothing',
-    [schedule, slotAt, runId],
-  )
-}
 
 async function endRun(pool: Pool, runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void> {
   await pool.query(
