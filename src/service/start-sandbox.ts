@@ -13,7 +13,7 @@ import type { ServiceAddition, ServiceExtension } from './http/service-route.ts'
 import { explainRoute } from './recompute/extension.ts'
 import { startRecompute } from './recompute/start-recompute.ts'
 import { addControlRoutes, controlPath } from './sandbox/control-routes.ts'
-import { createDerivationDelay } from './sandbox/derivation-delay.ts'
+import { createDerivationDelay, type DerivationDelay } from './sandbox/derivation-delay.ts'
 import { addFaultInjection } from './sandbox/faults/fault-injection.ts'
 import type { FaultRule } from './sandbox/faults/fault-rules.ts'
 import { createFaultSelector } from './sandbox/faults/fault-selector.ts'
@@ -112,13 +112,19 @@ function sandboxExtension(
     const people = samplePeople(seed, options.profiles)
     const span = { startMs: clock.nowMs() - options.days * DAY, endMs: clock.nowMs() }
     const accountId = await seedAccount(pool, { seed, credentials, nowAt: new Date(span.endMs) })
-    await seedPeople(pool, { accountId, people, span, signal, onProgress })
-    // Started after the people are stored: it would derive people over and over while their logs are being stored.
     const derives = options.derives !== false
     const derivationDelay = createDerivationDelay(pool, { ...parts, log, derives, elapsedMs: () => performance.now() })
-    const recompute = derives
-      ? await startRecompute({ ...context, log, mayDerive: derivationDelay.mayDerive })
-      : undefined
+    const complete = openCompletePeople(derivationDelay)
+    const recompute = derives ? await startRecompute({ ...context, log, mayDerive: complete.mayDerive }) : undefined
+    const onStored = (profileId: string) => {
+      complete.add(profileId)
+      recompute?.wake()
+    }
+    await seedPeople(pool, { accountId, people, span, signal, onProgress, onStored }).catch(async (error: unknown) => {
+      await recompute?.close()
+      throw error
+    })
+    complete.addAll()
     const internalSecret = randomBytes(16).toString('hex')
     const ledger = createServedRecordsReader({ app, internalSecret, ...credentials })
     const sampleNames = (await listSampleProfiles(pool, accountId)).map(({ externalId }) => externalId)
@@ -127,6 +133,30 @@ function sandboxExtension(
     addFaultInjection(app, { ...control, internalSecret })
     addControlRoutes(app, control, credentials.controlToken)
     return { routes: [explainRoute], ...recompute, control }
+  }
+}
+
+/** Each round sends their ids. The others of a large sandbox are derived when all are stored. */
+const earlyPeopleMax = 100
+
+/**
+ * People are derived while others are stored, each only when all of their logs are: a person whose logs are being stored would be
+ * derived over and over.
+ */
+function openCompletePeople(derivationDelay: Pick<DerivationDelay, 'mayDerive'>) {
+  const stored: string[] = []
+  let areAllStored = false
+  return {
+    add(profileId: string) {
+      if (stored.length < earlyPeopleMax) stored.push(profileId)
+    },
+    addAll() {
+      areAllStored = true
+    },
+    mayDerive: async () => {
+      const overdue = await derivationDelay.mayDerive()
+      return areAllStored ? overdue : stored.filter((profileId) => overdue?.includes(profileId) ?? true)
+    },
   }
 }
 

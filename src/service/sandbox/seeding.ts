@@ -48,6 +48,8 @@ export async function seedPeople(
     span: Span
     signal: AbortSignal | undefined
     onProgress?: ((stored: SeedProgress) => void) | undefined
+    /** Called when all data of a person is stored. */
+    onStored?: (profileId: string) => void
   },
 ): Promise<void> {
   const waiting = [...(await missingPeople(pool, seeding))]
@@ -57,7 +59,8 @@ export async function seedPeople(
   const seedNext = async () => {
     for (let person = waiting.shift(); person; person = waiting.shift()) {
       seeding.signal?.throwIfAborted()
-      const personLogs = await seedPerson(pool, { ...seeding, person })
+      const { profileId, logs: personLogs } = await seedPerson(pool, { ...seeding, person })
+      seeding.onStored?.(profileId)
       logs += personLogs
       people += 1
       seeding.onProgress?.({ people, total, logs })
@@ -81,7 +84,7 @@ async function missingPeople(
 async function seedPerson(
   pool: ServicePool,
   { person, accountId, span }: { person: SamplePerson; accountId: string; span: Span },
-): Promise<number> {
+): Promise<{ profileId: string; logs: number }> {
   const { externalId } = person
   const createdAt = new Date(span.startMs)
   await createProfile(pool, {
@@ -101,7 +104,7 @@ async function seedPerson(
   const logs = await storeDeviceLogs(pool, { person, profileId, span })
   const device = deviceInformationOf(person, span.endMs)
   if (device) await writeDeviceInformation(pool, { profileId, fields: device, nowAt }) // last, because its presence marks the person as complete
-  return logs
+  return { profileId, logs }
 }
 
 /** Stores the logs that a person's devices wrote in a span, as uploads at the end of the span. */

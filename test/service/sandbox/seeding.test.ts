@@ -1,10 +1,11 @@
+import pg from 'pg'
 import { expect } from 'vitest'
 import { sandboxCredentialsOf } from '../../../src/base/contract/sandbox-credentials.ts'
 import { seedAccount } from '../../../src/service/sandbox/seeding.ts'
 import { createServicePool } from '../../../src/service/store/service-pool.ts'
 import { createProfile } from '../../../src/service/store/service-profiles.ts'
 import { template, within } from '../../support/fixtures.ts'
-import { openSandboxWorld, query, quiet, runner, test } from './sandbox-world.ts'
+import { office, openSandboxWorld, query, quiet, runner, test } from './sandbox-world.ts'
 
 const seededAtMs = Date.parse('2026-11-20T18:00:00Z')
 
@@ -54,4 +55,28 @@ test('one seed is one account with one profile of a name, however many start at 
   } finally {
     await pool.end()
   }
+})
+
+test('people are derived while others are stored, and nobody before all of their logs are', async ({ serviceUrl }) => {
+  const two = { databaseUrl: serviceUrl, profiles: 2, machine: () => seededAtMs }
+  const killed = await openSandboxWorld(two)
+  await killed.sandbox.close()
+  await query(serviceUrl, 'delete from service.device_information') // what is stored last is missing of both
+  const derived = () =>
+    query(serviceUrl, 'select external_id from service.derivations join service.profiles using (profile_id)')
+  const holder = new pg.Client({ connectionString: serviceUrl })
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query('select from service.profiles where external_id = $1 for update', [office])
+
+  const starting = openSandboxWorld({ ...two, derives: true })
+  await expect
+    .poll(derived, { timeout: 20_000 })
+    .toEqual([{ external_id: 'SampleProfile-shift-worker-1' }])
+    .finally(() => holder.end()) // lets the other person go on
+
+  const world = await starting
+  await world.sandbox.derived()
+  expect(await derived()).toHaveLength(2)
+  await world.sandbox.close()
 })
