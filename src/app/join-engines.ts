@@ -8,7 +8,7 @@ import { readPrivateFile, replacePrivateFile } from '../base/files/private-file.
 import { withConnection } from '../base/postgres/short-connection.ts'
 import { formatNumber } from '../base/text/readable.ts'
 import { MINUTE } from '../base/time/units.ts'
-import { type EngineAddresses, requireTokenKey, resolveAddresses } from '../operations/addresses.ts'
+import { type EngineAddresses, requireTokenKey, resolveAddresses, resolveDatabases } from '../operations/addresses.ts'
 import type { Sandbox, SandboxOptions } from '../service/start-sandbox.ts'
 import { sandboxDefaults } from './sandbox-defaults.ts'
 import { sandboxSecretOf } from './sandbox-secret.ts'
@@ -24,10 +24,18 @@ export type StartedEngines = {
 type SampleSize = { readonly profiles: number; readonly days: number }
 export type SampleOptions = Partial<SampleSize>
 
+type StartParts = {
+  readonly sample: SampleOptions
+  /** Called, once or more, when Postgres is starting and this process only waits. */
+  readonly meanwhile: () => void
+  /** Called when the databases are there. The sandbox stores its people at the same time. */
+  readonly prepareWarehouse: (databases: ReturnType<typeof resolveDatabases>) => Promise<unknown>
+}
+
 /** Starts every engine that has no given address, for a process that stays. */
 export async function startEngines(
   context: CommandContext,
-  given: SampleOptions,
+  { sample: given, meanwhile, prepareWarehouse }: StartParts,
   closeStack: CloseStack,
 ): Promise<StartedEngines> {
   const { config, terminal, signal } = context
@@ -35,8 +43,15 @@ export async function startEngines(
   const tick = terminal.paintRemark('good', '✓')
   const needsLocal = !config.databaseUrl || !config.upstream
   if (needsLocal) terminal.progress('  starting Postgres …')
+  const load = () => {
+    meanwhile()
+    if (!config.upstream) void loadSandbox().catch(() => undefined) // fails again where it is awaited
+  }
   const local = needsLocal
-    ? closeStack.add(await startLocalEngines(config.dataFolder, { slow: terminal.say, signal }), 'Postgres')
+    ? closeStack.add(
+        await startLocalEngines(config.dataFolder, { slow: terminal.say, meanwhile: load, signal }),
+        'Postgres',
+      )
     : undefined
   if (local) terminal.say(`  ${tick} Postgres is running`)
   if (local?.moved) {
@@ -47,12 +62,16 @@ export async function startEngines(
     terminal.progress(
       `  starting the Profile Service${sample.profiles > 0 ? '; the first start stores the logs of its sample people' : ''} …`,
     )
-  const sandbox =
-    config.upstream || !local
-      ? undefined
-      : await startLocalSandbox({ ...context, local, sample }, closeStack).catch(async (error: unknown) => {
-          throw await local.faultOf(error)
-        })
+  const explained = async <T>(work: Promise<T>): Promise<T> =>
+    work.catch(async (error: unknown) => {
+      throw local ? await local.faultOf(error) : error
+    })
+  const preparing = explained(prepareWarehouse(resolveDatabases(config, local)))
+  const starting =
+    config.upstream || !local ? undefined : explained(startLocalSandbox({ ...context, local, sample }, closeStack))
+  await Promise.allSettled([preparing, starting]) // nothing is left at work when one of them fails
+  await preparing
+  const sandbox = await starting
   if (sandbox)
     terminal.say(
       `  ${tick} Profile Service is running, with ${formatNumber(sample.profiles)} sample people, at ${sandbox.url}`,
@@ -86,14 +105,16 @@ export async function joinPostgres(
   return closeStack.add(await joinLocalEngines(dataFolder, { slow: terminal.say, making, signal }), 'Postgres')
 }
 
+/** The whole service: most commands never need it, and it is half of what they would load. */
+const loadSandbox = () => import('../service/start-sandbox.ts')
+
 type LocalSandboxOptions = CommandContext & { local: LocalEngines; sample: SampleSize }
 
 async function startLocalSandbox(options: LocalSandboxOptions, closeStack: CloseStack): Promise<Sandbox> {
   const { local, config, sample, log, terminal } = options
   await replacePrivateFile(sampleSizeFile(config.dataFolder), `${sample.profiles} ${sample.days}`)
   const secret = await sandboxSecretOf(config, config.dataFolder)
-  // The whole service: most commands never need it, and it is half of what they would load.
-  const { startSandbox } = await import('../service/start-sandbox.ts')
+  const { startSandbox } = await loadSandbox()
   const start = (port: SandboxOptions['port']) =>
     startSandbox({
       databaseUrl: local.serviceUrl,

@@ -48,6 +48,8 @@ type DashboardOptions = {
   readonly port: number | readonly number[]
   /** How long a request may take to arrive. */
   readonly requestTimeoutMs?: number
+  /** Pages are bundled at the first request, or by `bundlePages`: the start does not wait for them. */
+  readonly bundlesLater?: boolean
 }
 
 const READING_CONNECTIONS_MAX = 6
@@ -72,7 +74,8 @@ export async function startDashboard(options: DashboardOptions) {
       log.warn(
         'DASHBOARD_TRUSTED_HEADER is believed from loopback: each program of this machine, and by DNS rebinding a page in its browser, can be anybody',
       )
-    const bundle = await openPageBundle(new URL('./browser/', import.meta.url))
+    const bundle = () => openPageBundle(new URL('./browser/', import.meta.url))
+    if (!options.bundlesLater) await bundle()
     const reading = openWarehousePool({
       databaseUrl: addresses.databaseUrl,
       connectionsMax: READING_CONNECTIONS_MAX,
@@ -104,14 +107,14 @@ export async function startDashboard(options: DashboardOptions) {
     const routes = dashboardRoutes(context, now)
     const record = audit.record
     addPageQuestions(app, { path: '', context, routes, visitOf: visits.of, record })
-    addPageRoutes(app, { bundle: async () => bundle, title: 'vitalsync', path: '' })
+    addPageRoutes(app, { bundle, title: 'vitalsync', path: '' })
     await listen(app, {
       host,
       port,
       action: 'open dashboard',
       hint: 'Choose another port with DASHBOARD_PORT or --port; 0 takes a free one.',
     })
-    return { url: urlOf(app, host), close: closeStack.close }
+    return { url: urlOf(app, host), bundlePages: bundle, close: closeStack.close }
   } catch (error) {
     await closeStack.close().catch(() => undefined) // the first error is the cause
     throw error

@@ -1,41 +1,18 @@
-import { pulledStreams } from '../../../config/streams.ts'
-import { discoverProfiles } from '../../../jobs/discover-profiles.ts'
-import { type CloseStack, openCloseStack } from '../../base/close-stack.ts'
-import { portOf, readKeptPort } from '../../base/engines/kept-port.ts'
+import { openCloseStack } from '../../base/close-stack.ts'
 import type { LocalEngines } from '../../base/engines/local-engines.ts'
-import { type RunningEngines, writeRunning } from '../../base/engines/running-file.ts'
 import { Problem } from '../../base/errors.ts'
-import { formatCount, formatDuration, formatNumber, shellQuoted } from '../../base/text/readable.ts'
-import { DAY } from '../../base/time/units.ts'
-import { startDashboard } from '../../dashboard/start-dashboard.ts'
-import type { EngineAddresses } from '../../operations/addresses.ts'
-import { followRun } from '../../operations/follow-run.ts'
-import { migrateWarehouse } from '../../operations/migrate-warehouse.ts'
-import { openPipeline, type Pipeline } from '../../operations/pipeline.ts'
-import { untilAborted } from '../../operations/processes/repeat.ts'
-import { openMonitoring } from '../../operations/processes/start-monitoring.ts'
-import { startProducingScheduler } from '../../operations/processes/start-producing.ts'
-import { type RunningWorker, startWorker, workerCloseMaxMs } from '../../operations/processes/start-worker.ts'
-import { produceRun, recoverContextOf } from '../../operations/produce-run.ts'
-import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
-import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
-import { recoverRun } from '../../pipeline/work/recover-run.ts'
-import { shrinkHeap } from '../../service/recompute/shrink-heap.ts'
-import type { Sandbox } from '../../service/start-sandbox.ts'
-import { untilSandboxDerived } from '../complete-run.ts'
-import { warnOfExposedConnections } from '../exposed-connections.ts'
-import { type SampleOptions, type StartedEngines, startEngines } from '../join-engines.ts'
-import { writeSandboxCredentials } from '../sandbox-secret.ts'
+import { type SampleOptions, startEngines } from '../join-engines.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
-import { formatTable } from '../terminal/table.ts'
-import type { Terminal } from '../terminal/terminal.ts'
 
 type UpOptions = {
   /** Leaves after the first sync. */
   readonly once: boolean
 } & SampleOptions
 
-/** Runs the whole pipeline in one process: starts every engine that has no given address, syncs, then works by schedule. */
+/**
+ * Runs the whole pipeline in one process: starts every engine that has no given address, syncs, then works by schedule. The pipeline
+ * is loaded while Postgres starts, and the warehouse is prepared while the sandbox stores its people.
+ */
 export async function runUp(given: CommandContext, { once, ...sample }: UpOptions): Promise<number> {
   // Log lines would hide the remarks on the terminal: only warnings and errors are logged, unless LOG_LEVEL is set.
   const log = given.config.logLevelGiven ? given.log : given.log.child({}, { level: 'warn' })
@@ -43,36 +20,25 @@ export async function runUp(given: CommandContext, { once, ...sample }: UpOption
   const { config, terminal, signal } = context
   const closeStack = openCloseStack()
   let engines: LocalEngines | undefined
+  const loadPipeline = () => import('./up-pipeline.ts')
+  const openMonitoring = async () => (await loadPipeline()).openUpMonitoring(context, closeStack)
   try {
-    const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-up', log }), 'monitoring')
-    const { addresses, local, sandbox } = await startEngines(context, sample, closeStack)
-    engines = local
-    warnOfExposedConnections(log, addresses)
-    const { databaseUrl, questionsKeys } = addresses
-    await migrateWarehouse(databaseUrl, terminal.say, questionsKeys[0])
-    const stop = new AbortController()
-    const pipeline = closeStack.add(
-      await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
-      'pipeline',
+    // A monitoring that is asked for answers from the first moment on.
+    const isWatched = config.metricsPort !== undefined || config.otlp !== undefined
+    const watched = isWatched ? await openMonitoring() : undefined
+    const started = await startEngines(
+      context,
+      {
+        sample,
+        meanwhile: () => void loadPipeline().catch(() => undefined), // fails again where it is awaited
+        prepareWarehouse: async (databases) => (await loadPipeline()).prepareWarehouse(databases, terminal),
+      },
+      closeStack,
     )
-    const worker = closeStack.add(
-      startWorker({ pipeline, config, log, onSilent: (problem) => stop.abort(problem) }),
-      'worker',
-      workerCloseMaxMs(config),
-    )
-    closeStack.add(monitoring.watch(pipeline, worker), 'fleet watch')
-    if (local) closeStack.add(await writeRunning(config.dataFolder, runningEnginesOf(addresses)), 'addresses')
-    const stopped = AbortSignal.any([signal, stop.signal])
-    if (!once) await serveDashboard(context, { pipeline, addresses }, closeStack)
-    const run = await runFirstSync({ ...context, signal: stopped }, { pipeline, worker, sandbox })
-    await printLoaded(pipeline, run, terminal)
-    if (!terminal.json && !once) await printAddresses({ local, sandbox }, pipeline, context)
-    if (!terminal.json && once) printHowToGoOn(context, local !== undefined)
-    if (monitoring.url && !once) terminal.say(`Metrics:          ${monitoring.url}/metrics`)
-    shrinkHeap()
-    if (!once) await stayUntilStopped({ ...context, signal: stopped }, pipeline, closeStack)
-    if (stop.signal.aborted) throw stop.signal.reason
-    return run.failed + run.refused > 0 ? exitCodes.failures : exitCodes.done
+    engines = started.local
+    const monitoring = watched ?? (await openMonitoring())
+    const { runPipeline } = await loadPipeline()
+    return await runPipeline(context, { once, monitoring, ...started }, closeStack)
   } catch (error) {
     if (!signal.aborted) throw explainFullDisk(engines ? await engines.faultOf(error) : error)
     terminal.progressEnd()
@@ -81,22 +47,6 @@ export async function runUp(given: CommandContext, { once, ...sample }: UpOption
     await closeStack.close()
     if (signal.aborted) terminal.say('stopped')
   }
-}
-
-/** The address stays: the folder keeps the port. */
-async function serveDashboard(
-  { config, terminal, log }: CommandContext,
-  { pipeline, addresses }: { pipeline: Pipeline; addresses: EngineAddresses },
-  closeStack: CloseStack,
-): Promise<void> {
-  const { host, port: firstPort } = config.dashboard
-  const kept = await readKeptPort(config.dataFolder, 'dashboard-port', firstPort)
-  const dashboard = await startDashboard({ pipeline, addresses, config, log, host, port: kept.candidates })
-  closeStack.add(dashboard, 'dashboard')
-  const port = portOf(dashboard.url)
-  const takenPort = await kept.keep(port)
-  if (takenPort !== undefined) terminal.say(`    Port ${takenPort} is taken: the dashboard is at ${port}`)
-  terminal.say(`\nDashboard:        ${dashboard.url}\n`)
 }
 
 /** Any write may meet a full disk: the error has the code of the system or the code of Postgres. */
@@ -108,138 +58,3 @@ function explainFullDisk(error: unknown): unknown {
     cause: error,
   })
 }
-
-function runningEnginesOf({ databaseUrl, queueUrl, upstream, tokenKeys }: EngineAddresses): RunningEngines {
-  const startedAt = new Date().toISOString()
-  return {
-    pid: process.pid,
-    startedAt,
-    databaseUrl,
-    queueUrl,
-    upstream,
-    tokenKeys: tokenKeys.map((key) => key.toString('base64')),
-  }
-}
-
-type UpParts = { pipeline: Pipeline; worker: RunningWorker; sandbox: Sandbox | undefined }
-
-/** Adds all profiles that upstream knows, and syncs them. */
-async function runFirstSync(context: CommandContext, { pipeline, worker, sandbox }: UpParts): Promise<Run> {
-  const { config, terminal, signal } = context
-  if (sandbox) await untilSandboxDerived(sandbox, context)
-  await discoverProfiles.run({}, { ...pipeline.context, signal, lane: 'manual', lastAttempt: true })
-  const run = await pipeline.runs.create('sync', {})
-  const producing = { pipeline, config, signal }
-  await produceRun(producing, run, { untilAll: true })
-  return followRun({
-    pipeline,
-    runId: run.id,
-    lane: 'manual',
-    terminal,
-    signal,
-    recoverRun: (now) => recoverRun(recoverContextOf(producing), now),
-    halted: worker.halted,
-  })
-}
-
-async function printLoaded(pipeline: Pipeline, run: Run, terminal: Terminal): Promise<void> {
-  const counts = await countRows(pipeline)
-  if (terminal.json) return terminal.printJson('up', { run, rows: Object.fromEntries(counts) })
-  const took = run.endedAt ? formatDuration(run.endedAt.getTime() - run.startedAt.getTime()) : '…'
-  terminal.print(
-    `\nSynced ${formatCount(run.done, 'profile')} in ${took}: ${formatCount(run.requests, 'request')}, ${formatNumber(run.rowsRead)} rows read, ${formatNumber(run.rowsWritten)} written` +
-      (run.failed > 0 ? `, ${terminal.paint('bad', `${formatCount(run.failed, 'profile')} failed`)}` : '') +
-      (run.refused > 0 ? `, ${terminal.paint('odd', `${formatNumber(run.refused)} windows or records refused`)}` : ''),
-  )
-  terminal.print(`\n${formatTable(['stream', 'rows in the warehouse'], counts)}`)
-}
-
-async function countRows({ pool }: Pipeline): Promise<Array<[string, number]>> {
-  const counts: Array<[string, number]> = []
-  for (const { name, table } of pulledStreams) {
-    const { rows } = await pool.query<{ n: number }>(`select count(*)::int as n from vitalsync.${table}`)
-    counts.push([name, rows[0]?.n ?? 0])
-  }
-  return counts
-}
-
-async function printAddresses(
-  { local, sandbox }: Pick<StartedEngines, 'local' | 'sandbox'>,
-  { pool }: Pipeline,
-  { terminal, config }: CommandContext,
-): Promise<void> {
-  if (local) terminal.print(`\n${lookLine}\nWith psql:        ${local.psqlLine}`)
-  if (!sandbox) return
-  const invitation = { pool, sandbox, folder: config.dataFolder, showsSecret: terminal.printsToTerminal }
-  terminal.print((await inviteToSandbox(invitation)).join('\n'))
-}
-
-/** Needs no program besides ours. */
-const lookLine = 'Look at it:       npx vitalsync sql "select * from warehouse.scores limit 5"'
-
-/** After the only sync no address answers any more. A shell finds neither the program of a checkout nor that of a project; npx finds both. */
-function printHowToGoOn({ terminal, config }: CommandContext, isLocal: boolean): void {
-  if (isLocal) terminal.print(`\nEverything stops now; the data stays in ${config.dataFolder}.`)
-  terminal.print(lookLine)
-  terminal.print('Start it again:   npx vitalsync up')
-}
-
-async function stayUntilStopped(context: CommandContext, pipeline: Pipeline, closeStack: CloseStack): Promise<void> {
-  const { config, terminal, log, signal } = context
-  const scheduler = closeStack.add(await startProducingScheduler(pipeline, config, log), 'schedule')
-  for (const { name, at } of scheduler.nextTicks()) terminal.say(`next ${name}: ${at?.toISOString() ?? 'never'}`)
-  terminal.say('Working by schedule. Ctrl-C stops.')
-  await untilAborted(signal)
-  terminal.say('stopping …')
-}
-
-type InvitationOptions = {
-  readonly pool: Pool
-  readonly sandbox: Sandbox
-  readonly folder: string
-  readonly showsSecret: boolean
-}
-
-/** How many days of scores the sample request asks for. */
-const SHOWN_DAYS = 3
-
-/**
- * The lines by which a newcomer asks the sandbox by hand: clientId, its secret or where it is, a person, and a request that works
- * when it is pasted into a shell. The secret is written to a file that only this user may read.
- */
-async function inviteToSandbox({ pool, sandbox, folder, showsSecret }: InvitationOptions): Promise<string[]> {
-  const file = await writeSandboxCredentials(folder, sandbox)
-  const lines = [
-    `Profile Service:  ${sandbox.url}/docs`,
-    `Its console:      ${sandbox.consoleUrl}`,
-    `clientId:         ${sandbox.clientId}`,
-    `clientSecret:     ${showsSecret ? sandbox.clientSecret : `in ${file}`}`,
-  ]
-  const { rows } = await pool.query<{ external_id: string; newest: Date }>(
-    `select external_id, max(score_date_time) as newest from warehouse.scores where gone_at is null
-     group by external_id order by external_id limit 1`,
-  )
-  const [person] = rows
-  if (person === undefined) return lines
-  const from = new Date(Math.floor(person.newest.getTime() / DAY) * DAY - SHOWN_DAYS * DAY)
-  const query = `startDateTime=${from.toISOString().slice(0, 10)}T00:00:00Z`
-  const scores = `${sandbox.url}/api/v1/profile/score/${encodeURIComponent(person.external_id)}?${query}`
-  return [
-    ...lines,
-    `Sample person:    ${person.external_id}`,
-    '',
-    'Ask it for the latest scores:',
-    curlLine({ sandbox, file, scores }),
-  ]
-}
-
-/** For any POSIX shell: the first request gets the token, and the second one sends it. No command line, which each user sees, holds it. */
-const curlLine = ({ sandbox, file, scores }: { sandbox: Sandbox; file: string; scores: string }): string =>
-  [
-    `curl -s ${sandbox.url}/api/v1/oauth/account/token -H content-type:application/json -d @${quoted(file)}`,
-    `cut -d '"' -f 4`,
-    `sed 's/^/authorization: account /'`,
-    `curl -s -H @- '${scores}'`,
-  ].join(' | ')
-
-const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : shellQuoted(path))

@@ -19,6 +19,8 @@ type EmbeddedPostgresOptions = {
   /** For tests only: fast, unsafe on power loss, and `close` deletes the data. */
   throwAway?: boolean
   connectionsMax?: number
+  /** Called when a program of Postgres is at work, and this process only waits. */
+  meanwhile?: (() => void) | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -90,7 +92,9 @@ async function createCluster(
     }
     const words = ['-D', draft, '-U', 'postgres', '-E', 'UTF8', '--locale=C.UTF-8', '--auth=scram-sha-256']
     if (options.throwAway) words.push('--no-sync')
-    await runInitdb(location.binaries.initdb, [...words, `--pwfile=${passwordFile}`], location)
+    const made = runInitdb(location.binaries.initdb, [...words, `--pwfile=${passwordFile}`], location)
+    options.meanwhile?.()
+    await made
     await rm(location.dataFolder, { recursive: true, force: true })
     await rename(draft, location.dataFolder)
   } finally {
@@ -124,6 +128,7 @@ async function startAtKeptPort(
     const port = candidate || (await freePort())
     const child = spawnServer(location, options, port)
     const log = collectLog(child)
+    options.meanwhile?.()
     try {
       await untilReady(child, { url: urlOn(port), log, signal: options.signal })
       await kept.keep(port)

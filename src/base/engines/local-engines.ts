@@ -58,6 +58,8 @@ type StartOptions = {
   readonly slow: (text: string) => void
   /** Called by the one process that makes the data, before it does. */
   readonly making?: () => void
+  /** Called, once or more, when Postgres is starting and this process only waits. */
+  readonly meanwhile?: () => void
   /** Aborted: nobody waits for the engines any more. */
   readonly signal?: AbortSignal
 }
@@ -68,7 +70,7 @@ export async function startLocalEngines(folder: string, options?: StartOptions):
   if (!existsSync(secretsFileOf(folder))) options?.making?.()
   const stopTelling = tellWhileSlow(options?.slow)
   try {
-    const postgres = await startPostgres({ folder, signal: options?.signal })
+    const postgres = await startPostgres({ folder, meanwhile: options?.meanwhile, signal: options?.signal })
     try {
       const secrets = await readOrMakeSecrets(folder)
       await prepareCluster(postgres.adminUrl('postgres'), secrets)

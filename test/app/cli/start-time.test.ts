@@ -8,8 +8,8 @@ import { sources as entry, ticksOfChildren } from '../../support/run-program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'vitalsync-start-'))
 
-/** The command that loads service, queue, warehouse and dashboard. */
-const wholeProgram = new URL('../../../src/app/commands/up.ts', import.meta.url).href
+/** Loads service, queue, warehouse and dashboard. */
+const wholeProgram = new URL('../../../src/app/commands/up-pipeline.ts', import.meta.url).href
 
 const RUNS = 3
 
