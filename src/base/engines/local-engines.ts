@@ -219,7 +219,10 @@ async function readOrMakeSecrets(folder: string): Promise<EngineSecrets> {
 async function prepareCluster(adminUrl: string, secrets: EngineSecrets): Promise<void> {
   await withConnection(ownConnection(adminUrl), async (admin) => {
     for (const kind of ['worker', 'service'] as const) await prepareRole(admin, roles[kind], secrets[kind])
-    for (const [database, owner] of Object.entries(databases)) await prepareDatabase(admin, database, owner)
+    // Each copies the template, which takes a tenth of a second.
+    const prepare = ([database, owner]: [string, string]) =>
+      withConnection(ownConnection(adminUrl), (client) => prepareDatabase(client, database, owner))
+    await Promise.all(Object.entries(databases).map(prepare))
     // In the databases of the server itself a reader would have every function, and temporary tables.
     await admin.query('revoke all on database postgres, template1 from public')
     await prepareReadingRoles(admin, secrets)
