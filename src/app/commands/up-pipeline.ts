@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { pulledStreams } from '../../../config/streams.ts'
 import { discoverProfiles } from '../../../jobs/discover-profiles.ts'
 import type { CloseStack } from '../../base/close-stack.ts'
@@ -182,6 +183,7 @@ async function stayUntilStopped(context: CommandContext, pipeline: Pipeline, clo
   const scheduler = closeStack.add(await startProducingScheduler(pipeline, config, log), 'schedule')
   for (const { name, at } of scheduler.nextTicks()) terminal.say(`next ${name}: ${at?.toISOString() ?? 'never'}`)
   terminal.say('Working by schedule. Ctrl-C stops.')
+  flushCompileCache() // for the commands of the next terminal: they would compile all of it again until this process has ended
   await untilAborted(signal)
   terminal.say('stopping …')
 }
