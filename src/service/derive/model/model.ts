@@ -95,45 +95,19 @@ export const sleepNeed = {
 /** Paluch 2022: the benefit of steps levels off at 6,000-8,000 from 60 on, at 8,000-10,000 before. */
 export const stepsGoal = { fromAge: 60, older: 8000, usual: 10000 } as const
 
+/** A curve by its points. */
+export const curve = (...points: CurvePoints) => points
+
 export const scoreCurves = {
   /** x: medians of Paluch 2022's quartiles; scores: their share of the risk reduction. For a goal of 10,000. */
-  steps: [
-    [0, 0],
-    [3553, 0.35],
-    [5801, 0.7],
-    [7842, 0.85],
-    [9000, 0.93],
-    [10000, 1],
-  ],
-  active_hours: [
-    [0, 0],
-    [6, 0.6],
-    [9, 0.83],
-    [12, 1],
-  ],
+  steps: curve([0, 0], [3553, 0.35], [5801, 0.7], [7842, 0.85], [9000, 0.93], [10000, 1]),
+  active_hours: curve([0, 0], [6, 0.6], [9, 0.83], [12, 1]),
   /** WHO 2020: 150-300 minutes a week, 21.4-43 a day, vigorous ones counted twice. */
-  intense_activity_duration: [
-    [0, 0],
-    [10, 0.5],
-    [21.4, 0.9],
-    [30, 1],
-  ],
-  extended_inactivity: [
-    [240, 1],
-    [360, 0.9],
-    [500, 0.8],
-    [600, 0.65],
-    [720, 0.4],
-    [900, 0],
-  ],
-  floors_climbed: [
-    [0, 0],
-    [3, 0.55],
-    [6, 0.79],
-    [10, 1],
-  ],
+  intense_activity_duration: curve([0, 0], [10, 0.5], [21.4, 0.9], [30, 1]),
+  extended_inactivity: curve([240, 1], [360, 0.9], [500, 0.8], [600, 0.65], [720, 0.4], [900, 0]),
+  floors_climbed: curve([0, 0], [3, 0.55], [6, 0.79], [10, 1]),
   /** National Sleep Foundation's ranges, fit. For a need of 480 minutes. */
-  sleep_duration: [
+  sleep_duration: curve(
     [0, 0],
     [240, 0.25],
     [300, 0.45],
@@ -145,97 +119,31 @@ export const scoreCurves = {
     [540, 0.82],
     [600, 0.67],
     [720, 0.4],
-  ],
+  ),
   /** The point at 1.5 is fit: without it 1.5 hours would score 0.885, where 0.84 has been seen. */
-  sleep_debt: [
-    [0, 1],
-    [1, 0.92],
-    [1.5, 0.86],
-    [2, 0.85],
-    [4, 0.7],
-    [7, 0.45],
-    [14, 0],
-  ],
-  circadian_alignment: [
-    [0, 1],
-    [30, 0.9],
-    [60, 0.81],
-    [120, 0.6],
-    [180, 0.4],
-    [300, 0],
-  ],
+  sleep_debt: curve([0, 1], [1, 0.92], [1.5, 0.86], [2, 0.85], [4, 0.7], [7, 0.45], [14, 0]),
+  circadian_alignment: curve([0, 1], [30, 0.9], [60, 0.81], [120, 0.6], [180, 0.4], [300, 0]),
   /** Awake after sleep onset: up to 20 minutes is good sleep (National Sleep Foundation, Ohayon 2017). */
-  sleep_continuity: [
-    [0, 1],
-    [10, 0.91],
-    [20, 0.85],
-    [40, 0.7],
-    [60, 0.5],
-    [90, 0],
-  ],
+  sleep_continuity: curve([0, 1], [10, 0.91], [20, 0.85], [40, 0.7], [60, 0.5], [90, 0]),
   /** Fit: a plain power of x / 120 misses 93 or 110 minutes by more than 0.03, whatever its exponent. */
-  mental_recovery: [
-    [0, 0],
-    [30, 0.29],
-    [60, 0.54],
-    [93, 0.79],
-    [110, 0.95],
-    [120, 1],
-  ],
+  mental_recovery: curve([0, 0], [30, 0.29], [60, 0.54], [93, 0.79], [110, 0.95], [120, 1]),
   /** Ohayon 2017: from 85 % on good, up to 74 % poor. */
-  sleep_efficiency: [
-    [50, 0],
-    [65, 0.3],
-    [74, 0.5],
-    [85, 0.85],
-    [90, 0.95],
-    [95, 1],
-  ],
+  sleep_efficiency: curve([50, 0], [65, 0.3], [74, 0.5], [85, 0.85], [90, 0.95], [95, 1]),
   /**
    * z against the person's own baseline: resting heart rate differs between people, hardly within one (Quer 2020). Below the own
    * middle too, lower is more rested (Buchheit 2014).
    */
-  resting_heart_rate: [
-    [-1, 1],
-    [0, 0.9],
-    [0.5, 0.8],
-    [1, 0.65],
-    [2, 0.4],
-    [3, 0.2],
-    [4, 0.05],
-  ],
+  resting_heart_rate: curve([-1, 1], [0, 0.9], [0.5, 0.8], [1, 0.65], [2, 0.4], [3, 0.2], [4, 0.05]),
   /**
    * z of the logarithm. The smallest worthwhile change is half a deviation (Plews 2013, Buchheit 2014), so the score falls
    * through the usual range too; far above it parasympathetic saturation is no better.
    */
-  heart_rate_variability: [
-    [-3, 0.1],
-    [-2, 0.3],
-    [-1, 0.6],
-    [-0.5, 0.75],
-    [0, 0.85],
-    [1, 1],
-    [2, 1],
-    [3, 0.9],
-  ],
+  heart_rate_variability: curve([-3, 0.1], [-2, 0.3], [-1, 0.6], [-0.5, 0.75], [0, 0.85], [1, 1], [2, 1], [3, 0.9]),
   /** z of a night's minutes (asleep, deep, REM) against the own nights: for readiness, the own usual night is the goal. */
-  own_night: [
-    [-3, 0.1],
-    [-2, 0.3],
-    [-1, 0.65],
-    [0, 0.9],
-    [1, 1],
-  ],
+  own_night: curve([-3, 0.1], [-2, 0.3], [-1, 0.65], [0, 0.9], [1, 1]),
   /** Recent over habitual load (Williams 2017). No predictor of injury (Impellizzeri 2020). */
-  strain_capacity: [
-    [0.5, 0.8],
-    [0.8, 1],
-    [1.3, 1],
-    [1.5, 0.75],
-    [2, 0.4],
-    [3, 0.1],
-  ],
-} as const satisfies Record<string, CurvePoints>
+  strain_capacity: curve([0.5, 0.8], [0.8, 1], [1.3, 1], [1.5, 0.75], [2, 0.4], [3, 0.1]),
+}
 
 export const scorePowers = { active_calories: 0.8, physical_recovery: 0.9 } as const
 /** Nobody's days are more alike than this: beats, a share (on the logarithm), and minutes. */
