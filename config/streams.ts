@@ -50,6 +50,9 @@ const byWindow = ({ startMs, endMs }: Span) => ({
   endDateTime: new Date(endMs).toISOString(),
 })
 
+/** The settings that all streams of windows have alike. */
+const windowed = { kind: 'windowed', query: byWindow, settleMs: STILL_REVISED } as const
+
 const instant = (name: string, from: string) => ({ name, type: 'instant', from: [from], key: true }) as const
 const key = (name: string, absent?: string) =>
   ({ name, type: 'text', from: [name], key: true, ...(absent === undefined ? {} : { absent }) }) as const
@@ -61,14 +64,12 @@ const boolean = (name: string, from: string) => ({ name, type: 'boolean', from: 
 export const pulledStreams = [
   {
     name: 'scores',
-    kind: 'windowed',
+    ...windowed,
     operation: operations.scoresOf,
-    query: byWindow,
     schema: receivedScoreSchema,
     quickCheck: quickChecks.scores,
     table: 'scores',
     windowMs: 35 * DAY,
-    settleMs: STILL_REVISED,
     touchedBy: derivedFrom(6, 95),
     needs: { anyOf: ['steps', 'sleep'], alone: true },
     startColumn: 'score_date_time',
@@ -82,15 +83,13 @@ export const pulledStreams = [
   },
   {
     name: 'biomarkers',
-    kind: 'windowed',
+    ...windowed,
     operation: operations.biomarkersOf,
-    query: byWindow,
     schema: receivedBiomarkerSchema,
     quickCheck: quickChecks.biomarkers,
     table: 'biomarkers',
     windowMs: 35 * DAY,
     longestMs: 8 * DAY,
-    settleMs: STILL_REVISED,
     touchedBy: derivedFrom(12, Number.POSITIVE_INFINITY),
     needs: { anyOf: ['steps', 'sleep'], alone: true },
     startColumn: 'start_date_time',
@@ -110,15 +109,13 @@ export const pulledStreams = [
   },
   {
     name: 'archetypes',
-    kind: 'windowed',
+    ...windowed,
     operation: operations.archetypesOf,
-    query: byWindow,
     schema: receivedArchetypeSchema,
     quickCheck: quickChecks.archetypes,
     table: 'archetypes',
     windowMs: 92 * DAY,
     longestMs: 32 * DAY,
-    settleMs: STILL_REVISED,
     touchedBy: derivedFrom(36, Number.POSITIVE_INFINITY),
     startColumn: 'start_date_time',
     endColumn: 'end_date_time',
@@ -134,15 +131,13 @@ export const pulledStreams = [
   },
   {
     name: 'trends',
-    kind: 'windowed',
+    ...windowed,
     operation: operations.trendsOf,
-    query: byWindow,
     schema: receivedTrendSchema,
     quickCheck: quickChecks.trends,
     table: 'trends',
     windowMs: 92 * DAY,
     longestMs: 32 * DAY,
-    settleMs: STILL_REVISED,
     touchedBy: derivedFrom(33, Number.POSITIVE_INFINITY),
     startColumn: 'trend_start_date_time',
     endColumn: 'trend_end_date_time',
@@ -159,15 +154,13 @@ export const pulledStreams = [
   },
   {
     name: 'comparisons',
-    kind: 'windowed',
+    ...windowed,
     operation: operations.comparisonsOf,
-    query: byWindow,
     schema: receivedComparisonSchema,
     quickCheck: quickChecks.comparisons,
     table: 'comparisons',
     windowMs: 35 * DAY,
     longestMs: 8 * DAY,
-    settleMs: STILL_REVISED,
     touchedBy: derivedFrom(6, 185),
     needs: { anyOf: ['steps', 'sleep'], alone: false },
     startColumn: 'start_date_time',
@@ -185,15 +178,13 @@ export const pulledStreams = [
   },
   {
     name: 'tags',
-    kind: 'windowed',
+    ...windowed,
     operation: operations.tagsOf,
-    query: byWindow,
     schema: receivedTagSchema,
     quickCheck: quickChecks.tags,
     table: 'tags',
     windowMs: 92 * DAY,
     longestMs: 366 * DAY,
-    settleMs: STILL_REVISED,
     touchedBy: { tags: { beforeMs: 0, afterMs: 1 } },
     startColumn: 'start_date_time',
     endColumn: 'end_date_time',

@@ -104,7 +104,7 @@ const ofNoLimit = /(PORT|HOST)$|^OTEL_/
 
 test('each setting that is a number has its row, with its default', () => {
   const settings = Object.entries(variables).flatMap(([name, variable]) => {
-    const fallback = 'fallback' in variable ? variable.fallback : ''
+    const { fallback = '' } = variable
     return /^[\d.,]+$/.test(fallback) && !ofNoLimit.test(name) ? [{ name, fallback }] : []
   })
   const rowOf = (name: string) => rows.find(({ change }) => change === name)
