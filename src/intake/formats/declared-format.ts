@@ -60,9 +60,15 @@ type DeclaredFormat = Omit<HealthFormat, 'detects' | 'read' | 'mapping'> & {
   /** Source, device and method of all records of a format, unless a row has its own. */
   readonly origin: Origin
   readonly kinds: readonly FileKind[]
-  /** Parts of the export that are left out on purpose, with the reason. */
-  readonly leftOut: readonly MappingRow[]
+  /** Parts of the export that are left out on purpose, or that need a word. */
+  readonly leftOut: ReadonlyArray<LeftOut | MappingRow>
 }
+
+type LeftOut = readonly [from: string, note: string, files?: RegExp]
+
+/** Records left out on purpose, with the reason, and the names of files that are left out as a whole. */
+export const leftOutRows = (rows: DeclaredFormat['leftOut']): MappingRow[] =>
+  rows.map((row) => ('from' in row ? row : { from: row[0], note: row[1], ...(row[2] && { files: row[2] }) }))
 
 /** A format whose export is a folder of files, each of one of these kinds. */
 export function declareFormat({ origin, kinds, leftOut, ...about }: DeclaredFormat): HealthFormat {
@@ -74,7 +80,7 @@ export function declareFormat({ origin, kinds, leftOut, ...about }: DeclaredForm
   const readerOf = (head: FileHead) => readers.find(({ recognises }) => recognises(head))
   return {
     ...about,
-    mapping: [...readers.flatMap(({ mapping }) => mapping), ...leftOut],
+    mapping: [...readers.flatMap(({ mapping }) => mapping), ...leftOutRows(leftOut)],
     detects: (head) => readerOf(head) !== undefined,
     async *read(file, options) {
       const reader = readerOf(options.head)

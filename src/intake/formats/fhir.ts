@@ -117,9 +117,9 @@ export const fhir = declareFormat({
     },
   ],
   leftOut: [
-    { from: 'an observation that is cancelled or entered in error', note: 'it does not count' },
-    { from: 'observations of another subject than the first', note: 'an import is of one person: they are rejected' },
-    { from: 'sleep and exercise', note: 'their codes tell durations, not when' },
-    { from: 'any other code or resource', note: 'nothing is derived from it' },
+    ['an observation that is cancelled or entered in error', 'it does not count'],
+    ['observations of another subject than the first', 'an import is of one person: they are rejected'],
+    ['sleep and exercise', 'their codes tell durations, not when'],
+    ['any other code or resource', 'nothing is derived from it'],
   ],
 })

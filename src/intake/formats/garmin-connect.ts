@@ -158,27 +158,23 @@ export const garminConnect = declareFormat({
     },
   ],
   leftOut: [
-    { from: 'sums and means of an activity', note: 'the day has its steps and its energy' },
-    { from: 'distances, floors in metres, stress, body battery', note: 'nothing is derived from them' },
-    {
-      from: 'sleepData, OFF_WRIST and UNCONFIRMED, or without any sleep',
-      note: 'the bedtime of the settings: no device measured it',
-    },
+    ['sums and means of an activity', 'the day has its steps and its energy'],
+    ['distances, floors in metres, stress, body battery', 'nothing is derived from them'],
+    [
+      'sleepData, OFF_WRIST and UNCONFIRMED, or without any sleep',
+      'the bedtime of the settings: no device measured it',
+    ],
     {
       from: 'sleepData, MANUALLY_CONFIRMED',
       to: 'sleep_stage_in_bed',
       units: 'GMT',
       note: 'is marked as entered by hand',
     },
-    {
-      from: 'UDSFile, a day without includesWellnessData',
-      note: 'its energy is an estimate of the body at rest',
-    },
-    {
-      from: 'scores and plans',
-      note: 'no measurements',
-      files:
-        /(^|\/)(DI_CONNECT\/DI-Connect-(User|Social|Device|Gear|Course|Info)[^/]*\/.*|[^/]*(gear|personalRecord|workout|goal|badge|challenge|course|social|user_(profile|settings|reminders)|EventsSummary|RacePredictions|TrainingHistory|TrainingReadiness|AcuteTrainingLoad|EnduranceScore|HillScore|fitnessAge|HeatAltitudeAcclimation|bioMetricProfile)[^/]*)\.json$/i,
-    },
+    ['UDSFile, a day without includesWellnessData', 'its energy is an estimate of the body at rest'],
+    [
+      'scores and plans',
+      'no measurements',
+      /(^|\/)(DI_CONNECT\/DI-Connect-(User|Social|Device|Gear|Course|Info)[^/]*\/.*|[^/]*(gear|personalRecord|workout|goal|badge|challenge|course|social|user_(profile|settings|reminders)|EventsSummary|RacePredictions|TrainingHistory|TrainingReadiness|AcuteTrainingLoad|EnduranceScore|HillScore|fitnessAge|HeatAltitudeAcclimation|bioMetricProfile)[^/]*)\.json$/i,
+    ],
   ],
 })

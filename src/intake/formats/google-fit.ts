@@ -108,16 +108,12 @@ export const googleFit = declareFormat({
     },
   ],
   leftOut: [
-    { from: 'every other stream, raw or derived', note: 'a part of a merged stream, or made of one' },
-    {
-      from: 'calories.expended of default_calories_expended or calories.bmr',
-      note: 'an estimate that goes on while nothing was recorded',
-    },
-    {
-      from: 'Daily activity metrics',
-      note: 'sums; their days may be those of UTC',
-      files: /(^|\/)Daily activity metrics\/[^/]*\.csv$/,
-    },
-    { from: 'Activities', note: 'All Sessions has them', files: /(^|\/)Fit\/Activities\/[^/]*\.tcx$/ },
+    ['every other stream, raw or derived', 'a part of a merged stream, or made of one'],
+    [
+      'calories.expended of default_calories_expended or calories.bmr',
+      'an estimate that goes on while nothing was recorded',
+    ],
+    ['Daily activity metrics', 'sums; their days may be those of UTC', /(^|\/)Daily activity metrics\/[^/]*\.csv$/],
+    ['Activities', 'All Sessions has them', /(^|\/)Fit\/Activities\/[^/]*\.tcx$/],
   ],
 })

@@ -151,8 +151,8 @@ export const openMhealth = declareFormat({
     },
   ],
   leftOut: [
-    { from: 'minimum, maximum, median and the like', note: 'statistics of other data points' },
-    { from: 'sleep-duration, calories-burned', note: 'sums; whether rest is a part is not told' },
-    { from: 'a part of the day, a date without a time', note: 'is rejected: it is no interval' },
+    ['minimum, maximum, median and the like', 'statistics of other data points'],
+    ['sleep-duration, calories-burned', 'sums; whether rest is a part is not told'],
+    ['a part of the day, a date without a time', 'is rejected: it is no interval'],
   ],
 })

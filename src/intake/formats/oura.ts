@@ -224,19 +224,15 @@ export const oura = declareFormat({
     },
   ],
   leftOut: [
-    { from: 'sleep without a phase of sleep or total_sleep_duration', note: 'no sleep was measured in it' },
-    { from: 'sleep of type deleted or rest', note: 'the person said that it was none' },
-    {
-      from: 'daily_activity of a day with 24 hours of non_wear_time',
-      note: 'its energy is an estimate of the body at rest',
-    },
-    { from: 'sleep, heart_rate', note: 'heartrate has the same night' },
-    { from: 'sleep, average_hrv and the durations', note: 'means and sums of the lists beside them' },
-    {
-      from: 'scores, readiness, resilience, tags',
-      note: 'no measurements',
-      files:
-        /(^|\/)(daily_?(readiness|resilience|stress|sleep|cardiovascular_?age)|enhanced_?tag|tag|session|ring_?configuration|ring_?battery_?level|sleep_?time|rest_?mode_?period)\.csv$/i,
-    },
+    ['sleep without a phase of sleep or total_sleep_duration', 'no sleep was measured in it'],
+    ['sleep of type deleted or rest', 'the person said that it was none'],
+    ['daily_activity of a day with 24 hours of non_wear_time', 'its energy is an estimate of the body at rest'],
+    ['sleep, heart_rate', 'heartrate has the same night'],
+    ['sleep, average_hrv and the durations', 'means and sums of the lists beside them'],
+    [
+      'scores, readiness, resilience, tags',
+      'no measurements',
+      /(^|\/)(daily_?(readiness|resilience|stress|sleep|cardiovascular_?age)|enhanced_?tag|tag|session|ring_?configuration|ring_?battery_?level|sleep_?time|rest_?mode_?period)\.csv$/i,
+    ],
   ],
 })

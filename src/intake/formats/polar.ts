@@ -180,20 +180,15 @@ export const polar = declareFormat({
   ],
   leftOut: [
     { from: 'training-session without a name of its sport', to: 'exercise_session_other', units: 'local' },
-    { from: 'sleep_result, a night without time asleep', note: 'no sleep was measured in it' },
-    { from: 'activity-DATE, summary', note: 'sums of its samples' },
-    { from: 'the samples of a training-session', note: '247ohr has the heart rate of the day' },
-    {
-      from: 'sleep_score, the scores of nightly_recovery',
-      note: 'no measurements',
-      files:
-        /(^|\/)(sleep_score|account-(data|profile)|calendar-items|products-devices|sport-profiles|favourite-targets|planned-route|training-target|programs?)[^/]*\.json$/,
-    },
-    {
-      from: 'nightly_recovery_blob',
-      note: 'its samples name no night',
-      files: /(^|\/)nightly_recovery_blob[^/]*\.json$/,
-    },
-    { from: 'ppi_samples', note: 'intervals of single beats', files: /(^|\/)ppi_samples[^/]*\.json$/ },
+    ['sleep_result, a night without time asleep', 'no sleep was measured in it'],
+    ['activity-DATE, summary', 'sums of its samples'],
+    ['the samples of a training-session', '247ohr has the heart rate of the day'],
+    [
+      'sleep_score, the scores of nightly_recovery',
+      'no measurements',
+      /(^|\/)(sleep_score|account-(data|profile)|calendar-items|products-devices|sport-profiles|favourite-targets|planned-route|training-target|programs?)[^/]*\.json$/,
+    ],
+    ['nightly_recovery_blob', 'its samples name no night', /(^|\/)nightly_recovery_blob[^/]*\.json$/],
+    ['ppi_samples', 'intervals of single beats', /(^|\/)ppi_samples[^/]*\.json$/],
   ],
 })

@@ -1,5 +1,13 @@
 import { MINUTE } from '../../base/time/units.ts'
-import { coded, declareFormat, type FileKind, lasting, measure, type RowDeclaration } from './declared-format.ts'
+import {
+  coded,
+  declareFormat,
+  type FieldRule,
+  type FileKind,
+  lasting,
+  measure,
+  type RowDeclaration,
+} from './declared-format.ts'
 import { type RowReader, type SourceRow, tableRows } from './small-files.ts'
 import { between, offsetMinutesIn, type RecordTime, wallMsIn } from './source-times.ts'
 import { isEmpty, noSleepMeasured, numberIn, textIn } from './source-values.ts'
@@ -27,13 +35,13 @@ function instantOf(time: unknown, offset: unknown) {
   return atMs === undefined || offsetMinutes === undefined ? undefined : { atMs, offsetMinutes }
 }
 
-type TableDeclaration = Pick<RowDeclaration, 'file' | 'frame' | 'fields'> & {
+type TableOptions = Pick<RowDeclaration, 'frame'> & {
   /** Rows of windows of sleep in which nobody slept. */
   readonly isSleepless?: (row: SourceRow) => boolean
 }
 
 /** A table is named in the line before its columns, and its columns by their last word. */
-const table = ({ file, frame, fields, isSleepless }: TableDeclaration): FileKind => ({
+const table = (file: string, fields: readonly FieldRule[], { frame, isSleepless }: TableOptions = {}): FileKind => ({
   file,
   recognises: ({ text }) =>
     new RegExp(`^\\uFEFF?com\\.samsung\\.s?health\\.${file.replaceAll('.', '\\.')},`).test(text),
@@ -61,6 +69,23 @@ const meanOrSample = (_row: SourceRow, { start, end }: RecordTime) =>
 /** A value that was typed in looks like one of a scale or a cuff in the export. */
 const measuredOrTyped = () => ({ recordingMethod: 'unknown' }) as const
 
+const stages = {
+  40001: 'sleep_stage_awake',
+  40002: 'sleep_stage_light',
+  40003: 'sleep_stage_deep',
+  40004: 'sleep_stage_rem',
+} as const
+const exercises = {
+  1001: 'exercise_session_walking',
+  1002: 'exercise_session_running',
+  9001: 'exercise_session_pilates',
+  9002: 'exercise_session_yoga',
+  11007: 'exercise_session_cycling',
+  13001: 'exercise_session_hiking',
+  14001: 'exercise_session_swimming',
+  15002: 'exercise_session_strength_training',
+} as const
+
 const inUtc = { of: ', UTC with an offset' }
 
 /** Samsung Health: tables whose first line names them, with times in UTC and the offset as a text. */
@@ -73,93 +98,51 @@ export const samsungHealth = declareFormat({
   years: 'none, for no published file was read',
   origin: { source: 'Samsung Health', deviceType: 'unknown', recordingMethod: 'automatically_recorded' },
   kinds: [
-    table({
-      file: 'tracker.heart_rate',
-      frame: meanOrSample,
-      fields: [
+    table(
+      'tracker.heart_rate',
+      [
         measure('heart_rate', 'heart_rate', 'bpm', {
           ...inUtc,
           note: 'over more than a minute it is a mean, told as hourly',
         }),
       ],
-    }),
-    table({
-      file: 'tracker.oxygen_saturation',
+      { frame: meanOrSample },
+    ),
+    table('tracker.oxygen_saturation', [measure('spo2', 'oxygen_saturation', 'percent', inUtc)], {
       frame: meanOrSample,
-      fields: [measure('spo2', 'oxygen_saturation', 'percent', inUtc)],
     }),
-    table({
-      file: 'weight',
+    table('weight', [measure('weight', 'weight', 'kg', inUtc), measure('body_fat', 'body_fat', 'percent', inUtc)], {
       frame: measuredOrTyped,
-      fields: [measure('weight', 'weight', 'kg', inUtc), measure('body_fat', 'body_fat', 'percent', inUtc)],
     }),
-    table({
-      file: 'blood_pressure',
-      frame: measuredOrTyped,
-      fields: [
+    table(
+      'blood_pressure',
+      [
         measure('systolic', 'blood_pressure_systolic', 'mmHg', inUtc),
         measure('diastolic', 'blood_pressure_diastolic', 'mmHg', inUtc),
       ],
-    }),
-    table({ file: 'tracker.pedometer_step_count', fields: [measure('count', 'steps', 'count', inUtc)] }),
-    table({
-      file: 'sleep',
+      { frame: measuredOrTyped },
+    ),
+    table('tracker.pedometer_step_count', [measure('count', 'steps', 'count', inUtc)]),
+    table('sleep', [lasting('sleep_stage_in_bed', '')], {
       isSleepless: (row) => numberIn(row['sleep_duration']) === 0,
-      fields: [lasting('sleep_stage_in_bed', '')],
     }),
-    table({
-      file: 'sleep_stage',
-      fields: [
-        coded(
-          'stage',
-          {
-            40001: 'sleep_stage_awake',
-            40002: 'sleep_stage_light',
-            40003: 'sleep_stage_deep',
-            40004: 'sleep_stage_rem',
-          },
-          { otherwise: 'stage: is not known' },
-        ),
-      ],
-    }),
-    table({
-      file: 'exercise',
+    table('sleep_stage', [coded('stage', stages, { otherwise: 'stage: is not known' })]),
+    table('exercise', [coded('exercise_type', exercises, { otherwise: { to: 'exercise_session_other' } })], {
       frame: () => ({ recordingMethod: 'actively_recorded' }),
-      fields: [
-        coded(
-          'exercise_type',
-          {
-            1001: 'exercise_session_walking',
-            1002: 'exercise_session_running',
-            9001: 'exercise_session_pilates',
-            9002: 'exercise_session_yoga',
-            11007: 'exercise_session_cycling',
-            13001: 'exercise_session_hiking',
-            14001: 'exercise_session_swimming',
-            15002: 'exercise_session_strength_training',
-          },
-          { otherwise: { to: 'exercise_session_other' } },
-        ),
-      ],
     }),
   ],
   leftOut: [
-    { from: 'sleep, a sleep_duration of 0', note: 'no sleep was measured in it' },
-    {
-      from: 'step_daily_trend, pedometer_day_summary, activity.day_summary',
-      note: 'days’ sums of the step counts',
-      files: /(^|\/)com\.samsung\.s?health\.[^/]*(step_daily_trend|day_summary)[^/]*\.csv$/,
-    },
-    {
-      from: 'jsons/…',
-      note: 'the samples of which the tables have the means',
-      files: /(^|\/)jsons\/com\.samsung\.[^/]*\//,
-    },
-    {
-      from: 'preferences, goals, badges, profiles of devices',
-      note: 'no measurements',
-      files:
-        /(^|\/)com\.samsung\.s?health\.([^/]*(preferences|badge|rewards|goal|social|program|report|insight|best_records|permission)|device_profile|user_profile)[^/]*\.csv$/,
-    },
+    ['sleep, a sleep_duration of 0', 'no sleep was measured in it'],
+    [
+      'step_daily_trend, pedometer_day_summary, activity.day_summary',
+      'days’ sums of the step counts',
+      /(^|\/)com\.samsung\.s?health\.[^/]*(step_daily_trend|day_summary)[^/]*\.csv$/,
+    ],
+    ['jsons/…', 'the samples of which the tables have the means', /(^|\/)jsons\/com\.samsung\.[^/]*\//],
+    [
+      'preferences, goals, badges, profiles of devices',
+      'no measurements',
+      /(^|\/)com\.samsung\.s?health\.([^/]*(preferences|badge|rewards|goal|social|program|report|insight|best_records|permission)|device_profile|user_profile)[^/]*\.csv$/,
+    ],
   ],
 })

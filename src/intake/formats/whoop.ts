@@ -66,16 +66,9 @@ export const whoop = declareFormat({
     },
   ],
   leftOut: [
-    {
-      from: 'Energy burned (cal), Max HR, Average HR',
-      note: 'sums and means of a cycle or a workout: no local day has them',
-    },
-    { from: 'sleeps.csv, a sleep without minutes asleep', note: 'no sleep was measured in it' },
-    { from: 'the sleep columns of physiological_cycles.csv', note: 'sleeps.csv has the same sleep' },
-    {
-      from: 'scores, strain, journal_entries.csv',
-      note: 'no measurements',
-      files: /(^|\/)journal_entries\.csv$/,
-    },
+    ['Energy burned (cal), Max HR, Average HR', 'sums and means of a cycle or a workout: no local day has them'],
+    ['sleeps.csv, a sleep without minutes asleep', 'no sleep was measured in it'],
+    ['the sleep columns of physiological_cycles.csv', 'sleeps.csv has the same sleep'],
+    ['scores, strain, journal_entries.csv', 'no measurements', /(^|\/)journal_entries\.csv$/],
   ],
 })

@@ -150,26 +150,25 @@ export const withings = declareFormat({
     },
   ],
   leftOut: [
-    { from: 'aggregates_….csv', note: 'days’ sums of the raw files', files: /(^|\/)aggregates_[^/]*\.csv$/ },
-    { from: 'sleep.csv, a night without seconds of sleep', note: 'no sleep was measured in it' },
-    { from: 'the stages and heart rates of sleep.csv', note: 'sums and means of the raw files' },
-    {
-      from: 'distances, heights, places, laps, snoring',
-      note: 'nothing is derived from them',
-      files:
-        /(^|\/)raw_(location_[^/]*|spo2_quality_score|[a-z-]+_(distance|elevation|altitude|lap-pool|snoring|gps-speed|latitude|longitude|direction|horizontal-radius|vertical-radius))(_\d+)?\.csv$/,
-    },
-    {
-      from: 'calories at rest',
-      note: 'an estimate goes on while it is not worn',
-      files: /(^|\/)raw_[a-z-]+_(calories-passive|passive-calories)[^/]*\.csv$/,
-    },
-    {
-      from: 'signal.csv, account.csv, user.csv',
-      note: 'curves of the heart; no measurements',
-      files: /(^|\/)(signal|account|user|preferences)\.csv$/,
-    },
-    { from: 'Fat mass, Muscle mass', note: 'nothing is derived from them' },
-    { from: 'a height in feet and inches', note: 'is written as a text' },
+    ['aggregates_….csv', 'days’ sums of the raw files', /(^|\/)aggregates_[^/]*\.csv$/],
+    ['sleep.csv, a night without seconds of sleep', 'no sleep was measured in it'],
+    ['the stages and heart rates of sleep.csv', 'sums and means of the raw files'],
+    [
+      'distances, heights, places, laps, snoring',
+      'nothing is derived from them',
+      /(^|\/)raw_(location_[^/]*|spo2_quality_score|[a-z-]+_(distance|elevation|altitude|lap-pool|snoring|gps-speed|latitude|longitude|direction|horizontal-radius|vertical-radius))(_\d+)?\.csv$/,
+    ],
+    [
+      'calories at rest',
+      'an estimate goes on while it is not worn',
+      /(^|\/)raw_[a-z-]+_(calories-passive|passive-calories)[^/]*\.csv$/,
+    ],
+    [
+      'signal.csv, account.csv, user.csv',
+      'curves of the heart; no measurements',
+      /(^|\/)(signal|account|user|preferences)\.csv$/,
+    ],
+    ['Fat mass, Muscle mass', 'nothing is derived from them'],
+    ['a height in feet and inches', 'is written as a text'],
   ],
 })

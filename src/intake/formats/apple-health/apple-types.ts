@@ -1,3 +1,4 @@
+import { leftOutRows } from '../declared-format.ts'
 import type { MappingRow } from '../export-format.ts'
 import type { MeasureName } from '../measures.ts'
 
@@ -98,17 +99,19 @@ export const appleMapping: readonly MappingRow[] = [
     units: 'from start to end',
     note: 'energy and distance are properties of the session: records of their own hold them as well',
   },
-  {
-    from: `${sleepType} ${sleepPrefix}InBed from the bedtime that was set to the alarm`,
-    note: 'the schedule of the person’s settings: nothing measured it',
-  },
-  { from: 'ActivitySummary', note: 'days’ sums of records that are there' },
-  { from: 'Correlation', note: 'its records stand on the top level as well, and are read there and here as one' },
-  { from: 'Me', note: 'demographics: give them with vitalsync import demographics' },
-  { from: 'any other Record', note: 'nothing is derived from it' },
-  {
-    from: 'export_cda.xml, electrocardiograms',
-    note: 'the same records in another form; curves of the heart',
-    files: /(^|\/)export_cda[^/]*\.xml$|(^|\/)electrocardiograms\/[^/]*\.csv$/,
-  },
+  ...leftOutRows([
+    [
+      `${sleepType} ${sleepPrefix}InBed from the bedtime that was set to the alarm`,
+      'the schedule of the person’s settings: nothing measured it',
+    ],
+    ['ActivitySummary', 'days’ sums of records that are there'],
+    ['Correlation', 'its records stand on the top level as well, and are read there and here as one'],
+    ['Me', 'demographics: give them with vitalsync import demographics'],
+    ['any other Record', 'nothing is derived from it'],
+    [
+      'export_cda.xml, electrocardiograms',
+      'the same records in another form; curves of the heart',
+      /(^|\/)export_cda[^/]*\.xml$|(^|\/)electrocardiograms\/[^/]*\.csv$/,
+    ],
+  ]),
 ]

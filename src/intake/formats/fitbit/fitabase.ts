@@ -99,21 +99,13 @@ export const fitabase = declareFormat({
     }),
   ],
   leftOut: [
-    { from: 'rows of another Id than the first', note: 'an import is of one person: they are rejected' },
-    {
-      from: 'wide tables',
-      note: 'the narrow ones have the same minutes',
-      files: /(^|\/)minute\w+Wide[^/]*\.csv$/,
-    },
-    {
-      from: 'dailyActivity, sleepDay',
-      note: 'sums of the minutes',
-      files: /(^|\/)(daily(Activity|Steps)|sleepDay)[^/]*\.csv$/,
-    },
-    {
-      from: 'calories, intensities, METs',
-      note: 'estimates that go on while it is not worn',
-      files: /(^|\/)(daily|hourly|minute)(Calories|Intensities|METs)[^/]*\.csv$/,
-    },
+    ['rows of another Id than the first', 'an import is of one person: they are rejected'],
+    ['wide tables', 'the narrow ones have the same minutes', /(^|\/)minute\w+Wide[^/]*\.csv$/],
+    ['dailyActivity, sleepDay', 'sums of the minutes', /(^|\/)(daily(Activity|Steps)|sleepDay)[^/]*\.csv$/],
+    [
+      'calories, intensities, METs',
+      'estimates that go on while it is not worn',
+      /(^|\/)(daily|hourly|minute)(Calories|Intensities|METs)[^/]*\.csv$/,
+    ],
   ],
 })

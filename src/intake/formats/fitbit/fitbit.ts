@@ -6,7 +6,6 @@ import { instantIn, lastingFrom, localDay, localFrom, utc, wallClockMs, wallMsIn
 import { fieldsIn, numberIn } from '../source-values.ts'
 import { fitbitDevice, fitbitLevels, sleepRecords } from './fitbit-sleep.ts'
 import { takeoutEntities } from './takeout-entities.ts'
-import { takeoutLeftOut } from './takeout-left-out.ts'
 import { NO_SATURATION, takeoutTables } from './takeout-tables.ts'
 
 const shortDate = /^(\d\d)\/(\d\d)\/(\d\d) (\d\d):(\d\d):(\d\d)$/
@@ -42,6 +41,8 @@ const steps = (from: string, note: string) =>
     note,
     zero: 'no steps, as minutes have in which it was not worn',
   })
+
+const googleTable = (names: string) => new RegExp(`(^|/)(${names})(_[^/]*)?\\.csv$`)
 
 /**
  * Fitbit by Google Takeout: JSON files of a month or a day, and the newer CSV files. Steps and heart rate are written in UTC,
@@ -130,28 +131,59 @@ export const fitbit = declareFormat({
     ...takeoutEntities,
   ],
   leftOut: [
-    { from: 'sleep-DATE.json, a night without a level of sleep', note: 'no sleep was measured in it' },
-    { from: 'sleep-DATE.json, level unknown', note: 'not measured; the rest of its night counts' },
-    ...takeoutLeftOut,
-    {
-      from: 'sedentary, lightly, moderately and very active minutes',
-      note: 'days’ sums; 1,440 sedentary minutes mean not worn',
-      files: /(^|\/)(sedentary|lightly_active|moderately_active|very_active)_minutes-[^/]*\.json$/,
-    },
-    {
-      from: 'calories-DATE.json',
-      note: 'an estimate goes on while it is not worn',
-      files: /(^|\/)calories-[^/]*\.json$/,
-    },
-    {
-      from: 'weight-N.json',
-      note: 'its unit, pounds or kilograms, is not written',
-      files: /(^|\/)weight-[^/]*\.json$/,
-    },
-    {
-      from: 'exercise-N.json',
-      note: 'the zone of its times is not documented; UserExercises_DATE.csv has the newer ones',
-      files: /(^|\/)exercise-\d+\.json$/,
-    },
+    ['sleep-DATE.json, a night without a level of sleep', 'no sleep was measured in it'],
+    ['sleep-DATE.json, level unknown', 'not measured; the rest of its night counts'],
+    ['live_pace_DATE.csv', 'the steps of a workout by the second: steps_DATE.csv has them', googleTable('live_pace')],
+    [
+      'calories, active_energy_burned, calories_in_heart_rate_zone',
+      'estimates, which go on while it is not worn',
+      googleTable('calories|active_energy_burned|calories_in_heart_rate_zone'),
+    ],
+    [
+      'activity_level, sedentary_period, time_in_heart_rate_zone, daily means of heart rate variability and saturation',
+      'made of the heart rates, steps and nights that are read',
+      googleTable(
+        'activity_level|sedentary_period|time_in_heart_rate_zone|daily_heart_rate_zones|daily_heart_rate_variability|daily_oxygen_saturation|cardio_load\\w*|cardio_acute_chronic_workload_ratio|daily_readiness',
+      ),
+    ],
+    [
+      'respiratory_rate_sleep_summary_DATE.csv',
+      'its column says thousandths of breaths, some files hold breaths; daily_respiratory_rate.csv has the night',
+      googleTable('respiratory_rate_sleep_summary'),
+    ],
+    [
+      'body_temperature_DATE.csv, Temperature',
+      'of the skin, or a difference to the person’s own',
+      /(^|\/)body_temperature_[^/]*\.csv$|(^|\/)Temperature\/[^/]*\.csv$/,
+    ],
+    [
+      'distance, altitude, places, food, water, notifications',
+      'nothing is derived from them',
+      googleTable(
+        'distance|altitude|speed|gps_location|coarse_physical_location|weather_forecast|nutrition_log|hydration_log|heart_rate_notification|mindfulness_session|micro_motion|micro_stillness|swim_lengths_data|menstrual_health\\w*',
+      ),
+    ],
+    [
+      'the older summaries and JSON of the same figures',
+      'the tables above have them',
+      /(^|\/)(Daily Heart Rate Variability Summary|Heart Rate Variability Histogram|Respiratory Rate Summary|Daily SpO2|Active Zone Minutes) - [^/]*\.csv$|(^|\/)(distance|altitude|height|time_in_heart_rate_zones|demographic_vo2_max|run_vo2_max|estimated_oxygen_variation|swim_lengths_data|badge|water_logs|food_logs)-[^/]*\.(json|csv)$/,
+    ],
+    [
+      'scores, plans, settings, social, accounts, devices',
+      'no measurements',
+      /(^|\/)((Account Changes|Biometrics|Paired Devices|Your Profile|User Profile_GoogleData|User Security Data|Commerce_GoogleData|[^/]*Notifications?[^/]*_GoogleData|Fitbit Premium|Discover|Guided Programs|Social(_GoogleData)?|Menstrual Health|Stress Score|Stress Journal|Sleep Score|Daily Readiness|Snore and Noise Detect|Atrial Fibrillation \w+|Mindfulness)\/.*|Health Fitness Data_GoogleData\/(?!UserSleeps_|UserSleepStages_|UserExercises_)[^/]*)\.(csv|json)$/,
+    ],
+    [
+      'sedentary, lightly, moderately and very active minutes',
+      'days’ sums; 1,440 sedentary minutes mean not worn',
+      /(^|\/)(sedentary|lightly_active|moderately_active|very_active)_minutes-[^/]*\.json$/,
+    ],
+    ['calories-DATE.json', 'an estimate goes on while it is not worn', /(^|\/)calories-[^/]*\.json$/],
+    ['weight-N.json', 'its unit, pounds or kilograms, is not written', /(^|\/)weight-[^/]*\.json$/],
+    [
+      'exercise-N.json',
+      'the zone of its times is not documented; UserExercises_DATE.csv has the newer ones',
+      /(^|\/)exercise-\d+\.json$/,
+    ],
   ],
 })

@@ -25,13 +25,18 @@ const byScale = (row: SourceRow) => ({
   recordingMethod: / App$/.test(sourceOf(row)) ? ('manual_entry' as const) : ('actively_recorded' as const),
 })
 
-type Table = Pick<RowDeclaration, 'file' | 'frame' | 'fields'> & {
-  readonly column: string
+/** The column of a figure, the measure that it is, and its unit. */
+type Figure = readonly [column: string, to: MeasureName, unit: string]
+
+type TableOptions = Pick<RowDeclaration, 'frame'> & {
   /** The file, where others have the same columns. */
   readonly named?: RegExp
   /** By default a moment of UTC. */
   readonly timeOf?: (row: SourceRow, options: ReadOptions) => RecordTime | undefined
   readonly fault?: string
+  readonly of?: string
+  readonly note?: string
+  readonly zero?: string
 }
 
 /** Exports of others have a `timestamp` among their columns: here it is the first. */
@@ -45,27 +50,35 @@ const isSteps = (head: FileHead): boolean => /^timestamp,steps(,data source)?$/.
 
 const NO_ROW = 'a row without time or number'
 const atMoment = (row: SourceRow) => momentAt(utcIn(row['timestamp']))
-const ofMinute = (row: SourceRow) => lastingFrom(utcIn(row['timestamp']), MINUTE)
 
 /** A table of `timestamp`, figures and, since 2025, `data source`. */
-const table = ({ column, named, timeOf = atMoment, fault = NO_ROW, ...declaration }: Table): FileKind => ({
-  ...declaration,
-  recognises: (head) => isTable(head, column) && (named === undefined || named.test(head.name)),
-  when: (row, options) => (Number.isNaN(numberIn(row[column])) ? fault : (timeOf(row, options) ?? fault)),
-})
+function table(file: string, [column, to, unit]: Figure, options: TableOptions = {}): FileKind & RowDeclaration {
+  const { named, timeOf = atMoment, fault = NO_ROW, frame, ...words } = options
+  return {
+    file,
+    ...(frame && { frame }),
+    fields: [measure(column, to, unit, { as: '', of: ', UTC', ...words })],
+    recognises: (head) => isTable(head, column) && (named === undefined || named.test(head.name)),
+    when: (row, read) => (Number.isNaN(numberIn(row[column])) ? fault : (timeOf(row, read) ?? fault)),
+  }
+}
 
 /** A row whose timestamp is the local date, written as a time of UTC. */
-const dailyTable = (declaration: Omit<Table, 'timeOf' | 'fault'>): FileKind =>
-  table({
-    ...declaration,
-    timeOf: (row, options) => localDay(wallMsIn(textIn(row['timestamp']).slice(0, 10)), options),
+const dailyTable = (file: string, figure: Figure, options: Pick<TableOptions, 'named' | 'frame' | 'note'> = {}) =>
+  table(file, figure, {
+    ...options,
+    of: ' of a local day',
+    timeOf: (row, read) => localDay(wallMsIn(textIn(row['timestamp']).slice(0, 10)), read),
     fault: 'a day without date or number',
   })
 
-const inUtc = (to: MeasureName, unit: string, column: string, more: object = {}): FieldRule =>
-  measure(column, to, unit, { as: '', of: ', UTC', ...more })
-
-const WITHOUT_STEPS = 'no steps, as minutes have in which it was not worn'
+const minuteTable = (file: string, figure: Figure, words: Pick<TableOptions, 'note' | 'zero'> = {}) =>
+  table(file, figure, {
+    ...words,
+    of: ' a minute, UTC',
+    timeOf: (row) => lastingFrom(utcIn(row['timestamp']), MINUTE),
+    frame: byPhone,
+  })
 
 /** The minutes of medium and of high intensity that the device counted itself. */
 const activeMinutes: FieldRule = {
@@ -77,68 +90,35 @@ const activeMinutes: FieldRule = {
   mapping: [{ from: 'moderate and very', to: 'active_minutes', units: 'minutes a minute, UTC' }],
 }
 
+const breathsOfDay = { frame: () => ({ periodicity: 'daily', aggregation: 'avg' }) as const }
+const rmssd = 'root mean square of successive differences milliseconds'
+
 /** The tables of Takeout in `Physical Activity_GoogleData`. */
 export const takeoutTables: readonly FileKind[] = [
   {
-    ...table({
-      file: 'steps_DATE.csv',
-      column: 'steps',
-      timeOf: ofMinute,
-      frame: byPhone,
-      fields: [
-        inUtc('steps', 'count', 'steps', {
-          of: ' a minute, UTC',
-          note: 'the same minute in JSON is the same log; a phone is a source of its own',
-          zero: WITHOUT_STEPS,
-        }),
-      ],
+    ...minuteTable('steps_DATE.csv', ['steps', 'steps', 'count'], {
+      note: 'the same minute in JSON is the same log; a phone is a source of its own',
+      zero: 'no steps, as minutes have in which it was not worn',
     }),
     recognises: isSteps,
   },
-  table({
-    file: 'floors_DATE.csv',
-    column: 'floors',
-    timeOf: ofMinute,
-    frame: byPhone,
-    fields: [inUtc('floors_climbed', 'count', 'floors', { of: ' a minute, UTC', zero: 'no floors' })],
-  }),
-  dailyTable({
-    file: 'daily_resting_heart_rate.csv',
-    column: 'beats per minute',
+  minuteTable('floors_DATE.csv', ['floors', 'floors_climbed', 'count'], { zero: 'no floors' }),
+  dailyTable('daily_resting_heart_rate.csv', ['beats per minute', 'resting_heart_rate', 'bpm'], {
     named: /(^|\/)daily_resting_heart_rate/,
-    fields: [measure('beats per minute', 'resting_heart_rate', 'bpm', { as: '', of: ' of a local day' })],
   }),
-  table({
-    file: 'heart_rate_DATE.csv',
-    column: 'beats per minute',
-    frame: byPhone,
-    fields: [inUtc('heart_rate', 'bpm', 'beats per minute')],
-  }),
-  table({
-    file: 'weight.csv',
-    column: 'weight grams',
+  table('heart_rate_DATE.csv', ['beats per minute', 'heart_rate', 'bpm'], { frame: byPhone }),
+  table('weight.csv', ['weight grams', 'weight', 'g'], {
     frame: byScale,
-    fields: [inUtc('weight', 'g', 'weight grams', { note: 'of a data source that is an app: entered by hand' })],
+    note: 'of a data source that is an app: entered by hand',
   }),
-  table({
-    file: 'body_fat_DATE.csv',
-    column: 'body fat percentage',
-    frame: byScale,
-    fields: [inUtc('body_fat', 'percent', 'body fat percentage')],
-  }),
-  table({
-    file: 'height.csv',
-    column: 'height millimeters',
+  table('body_fat_DATE.csv', ['body fat percentage', 'body_fat', 'percent'], { frame: byScale }),
+  table('height.csv', ['height millimeters', 'height', 'mm'], {
     frame: () => ({ recordingMethod: 'manual_entry' }),
-    fields: [inUtc('height', 'mm', 'height millimeters', { note: 'entered by hand' })],
+    note: 'entered by hand',
   }),
   {
-    ...table({
-      file: 'oxygen_saturation_DATE.csv',
-      column: 'oxygen saturation percentage',
-      fields: [
-        inUtc('oxygen_saturation', 'percent', 'oxygen saturation percentage', { note: '50 stands for not measured' }),
-      ],
+    ...table('oxygen_saturation_DATE.csv', ['oxygen saturation percentage', 'oxygen_saturation', 'percent'], {
+      note: '50 stands for not measured',
     }),
     when(row: SourceRow) {
       const value = numberIn(row['oxygen saturation percentage'])
@@ -146,52 +126,18 @@ export const takeoutTables: readonly FileKind[] = [
       return Number.isNaN(value) ? NO_ROW : (atMoment(row) ?? NO_ROW)
     },
   },
-  table({
-    file: 'heart_rate_variability_DATE.csv',
-    column: 'root mean square of successive differences milliseconds',
-    fields: [inUtc('heart_rate_variability_rmssd', 'ms', 'root mean square of successive differences milliseconds')],
-  }),
-  dailyTable({
-    file: 'daily_respiratory_rate.csv',
-    column: 'breaths per minute',
-    frame: () => ({ periodicity: 'daily', aggregation: 'avg' }),
-    fields: [measure('breaths per minute', 'respiratory_rate', 'breath/min', { as: '', of: ' of a local day' })],
-  }),
-  table({
-    file: 'run_vo2_max.csv',
-    column: 'run VO2 max',
-    fields: [inUtc('vo2_max', 'mL/kg/min', 'run VO2 max')],
-  }),
-  dailyTable({
-    file: 'demographic_vo2_max.csv',
-    column: 'demographic vo2max',
+  table('heart_rate_variability_DATE.csv', [rmssd, 'heart_rate_variability_rmssd', 'ms']),
+  dailyTable('daily_respiratory_rate.csv', ['breaths per minute', 'respiratory_rate', 'breath/min'], breathsOfDay),
+  table('run_vo2_max.csv', ['run VO2 max', 'vo2_max', 'mL/kg/min']),
+  dailyTable('demographic_vo2_max.csv', ['demographic vo2max', 'vo2_max', 'mL/kg/min'], {
     frame: () => ({ periodicity: 'daily', properties: { estimatedFrom: 'resting heart rate, age, sex and weight' } }),
-    fields: [
-      measure('demographic vo2max', 'vo2_max', 'mL/kg/min', {
-        as: '',
-        of: ' of a local day',
-        note: 'marked `estimatedFrom`: Fitbit estimates it at rest',
-      }),
-    ],
+    note: 'marked `estimatedFrom`: Fitbit estimates it at rest',
   }),
-  table({
-    file: 'active_minutes_DATE.csv',
-    column: 'moderate',
-    timeOf: ofMinute,
-    frame: byPhone,
-    fields: [activeMinutes],
-  }),
-  table({
-    file: 'active_zone_minutes_DATE.csv',
-    column: 'total minutes',
-    timeOf: ofMinute,
-    frame: byPhone,
-    fields: [inUtc('active_zone_minutes', 'minute', 'total minutes', { of: ' a minute, UTC', zero: 'no zone' })],
-  }),
-  dailyTable({
-    file: 'Daily Respiratory Rate Summary CSV',
-    column: 'daily_respiratory_rate',
-    frame: () => ({ periodicity: 'daily', aggregation: 'avg' }),
-    fields: [measure('daily_respiratory_rate', 'respiratory_rate', 'breath/min', { as: '', of: ' of a local day' })],
-  }),
+  { ...minuteTable('active_minutes_DATE.csv', ['moderate', 'active_minutes', 'minute']), fields: [activeMinutes] },
+  minuteTable('active_zone_minutes_DATE.csv', ['total minutes', 'active_zone_minutes', 'minute'], { zero: 'no zone' }),
+  dailyTable(
+    'Daily Respiratory Rate Summary CSV',
+    ['daily_respiratory_rate', 'respiratory_rate', 'breath/min'],
+    breathsOfDay,
+  ),
 ]

@@ -1,5 +1,6 @@
 import { hexDigestOf } from '../../../base/text/digest.ts'
 import { HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
+import { leftOutRows } from '../declared-format.ts'
 import type { ExportFile, HealthFormat, HealthRecord, MappingRow, Origin, RecordBatch } from '../export-format.ts'
 import { type MeasureName, measureOf, type SessionName } from '../measures.ts'
 import { wholeFile } from '../small-files.ts'
@@ -24,39 +25,21 @@ const OFF_WRIST = 0
 const WEIGHT = 30
 
 /** A field of a message that measures a moment; `per` of its steps make one of our unit. */
-type FitField = {
-  readonly message: number
-  readonly field: number
-  readonly name: string
-  readonly to: MeasureName
-  readonly per: number
-}
+type FitField = readonly [message: number, field: number, name: string, to: MeasureName, per: number]
 
 const fitFields: readonly FitField[] = [
-  { message: 20, field: 3, name: 'record, heart_rate', to: 'heart_rate', per: 1 },
-  { message: WEIGHT, field: 0, name: 'weight_scale, weight', to: 'weight', per: 100 },
-  { message: WEIGHT, field: 1, name: 'weight_scale, percent_fat', to: 'body_fat', per: 100 },
-  { message: WEIGHT, field: 4, name: 'weight_scale, bone_mass', to: 'bone_mass', per: 100 },
-  { message: WEIGHT, field: 7, name: 'weight_scale, basal_met', to: 'basal_metabolic_rate', per: 4 },
-  { message: WEIGHT, field: 13, name: 'weight_scale, bmi', to: 'body_mass_index', per: 10 },
-  {
-    message: 211,
-    field: 1,
-    name: 'monitoring_hr_data, current_day_resting_heart_rate',
-    to: 'resting_heart_rate',
-    per: 1,
-  },
-  { message: 269, field: 0, name: 'spo2_data, reading_spo2', to: 'oxygen_saturation', per: 1 },
-  {
-    message: 297,
-    field: 0,
-    name: 'respiration_rate, respiration_rate',
-    to: 'respiratory_rate',
-    per: 100,
-  },
-  { message: 371, field: 0, name: 'hrv_value, value', to: 'heart_rate_variability_rmssd', per: 128 },
+  [20, 3, 'record, heart_rate', 'heart_rate', 1],
+  [WEIGHT, 0, 'weight_scale, weight', 'weight', 100],
+  [WEIGHT, 1, 'weight_scale, percent_fat', 'body_fat', 100],
+  [WEIGHT, 4, 'weight_scale, bone_mass', 'bone_mass', 100],
+  [WEIGHT, 7, 'weight_scale, basal_met', 'basal_metabolic_rate', 4],
+  [WEIGHT, 13, 'weight_scale, bmi', 'body_mass_index', 10],
+  [MESSAGE.restingRate, 1, 'monitoring_hr_data, current_day_resting_heart_rate', 'resting_heart_rate', 1],
+  [MESSAGE.saturation, 0, 'spo2_data, reading_spo2', 'oxygen_saturation', 1],
+  [297, 0, 'respiration_rate, respiration_rate', 'respiratory_rate', 100],
+  [371, 0, 'hrv_value, value', 'heart_rate_variability_rmssd', 128],
 ]
-const fieldsByMessage = Map.groupBy(fitFields, ({ message }) => message)
+const fieldsByMessage = Map.groupBy(fitFields, ([message]) => message)
 
 const OFFSET_MAX_MS = 14 * HOUR
 const WEIGHT_FILE = 9
@@ -153,7 +136,7 @@ function createMessageReader(origin: Origin, knownOffset: number | undefined) {
     else readMoment(message, records)
   }
   const readMoment = (message: FitMessages, records: HealthRecord[]): void => {
-    for (const { field, to: dataType, per } of fieldsByMessage.get(message.number) ?? []) {
+    for (const [, field, , dataType, per] of fieldsByMessage.get(message.number) ?? []) {
       const value = message.get(field)
       // Devices write 0 for a heart rate that they did not find.
       if (value === undefined || value <= 0) continue
@@ -191,7 +174,7 @@ function sessionOf(
 const unitsOf = (unit: string, per: number) => (per === 1 ? unit : `${unit} × ${per}`)
 
 const mapping: readonly MappingRow[] = [
-  ...fitFields.map(({ name, to, per }) => ({ from: name, to, units: unitsOf(measureOf(to).unit, per) })),
+  ...fitFields.map(([, , name, to, per]) => ({ from: name, to, units: unitsOf(measureOf(to).unit, per) })),
   {
     from: 'monitoring, cycles',
     to: 'steps',
@@ -200,14 +183,13 @@ const mapping: readonly MappingRow[] = [
   },
   { from: 'monitoring, heart_rate', to: 'heart_rate', units: 'bpm' },
   { from: 'session', to: 'exercise_session_<sport>', units: 'from start to end' },
-  { from: 'spo2_data of mode off_wrist', note: 'nobody wore the watch' },
-  { from: 'session, sums and means', note: 'its records, and monitoring, have the parts' },
-  {
-    from: 'monitoring, calories, distance, active time',
-    note: 'counts of a day and a kind of activity, which overlap',
-  },
-  { from: 'sleep_level', note: 'whether a level begins or ends with its time is not documented' },
-  { from: 'any other message', note: 'nothing is derived from it' },
+  ...leftOutRows([
+    ['spo2_data of mode off_wrist', 'nobody wore the watch'],
+    ['session, sums and means', 'its records, and monitoring, have the parts'],
+    ['monitoring, calories, distance, active time', 'counts of a day and a kind of activity, which overlap'],
+    ['sleep_level', 'whether a level begins or ends with its time is not documented'],
+    ['any other message', 'nothing is derived from it'],
+  ]),
 ]
 
 /** FIT: files of Garmin and others, as they lie on a device or in the export of an account. Times are UTC. */

@@ -1,5 +1,5 @@
 import { UsageProblem } from '../../../base/errors.ts'
-import { declareRows, type FieldRule, lasting, measure, type RowDeclaration } from '../declared-format.ts'
+import { declareRows, type FieldRule, lasting, leftOutRows, measure, type RowDeclaration } from '../declared-format.ts'
 import type {
   ExportFile,
   HealthFormat,
@@ -204,8 +204,10 @@ export const healthConnect: HealthFormat = {
   years: 'none, for no published file was read',
   mapping: [
     ...tablesRead.flatMap((read) => declareRows(unknownOrigin, { ...read, file: read.table }).mapping),
-    { from: 'heart_rate_record_table', note: 'the parent of its samples' },
-    { from: 'any other table', note: 'nothing is derived from it' },
+    ...leftOutRows([
+      ['heart_rate_record_table', 'the parent of its samples'],
+      ['any other table', 'nothing is derived from it'],
+    ]),
   ],
   detects: isSqlite,
   read: readHealthConnect,
