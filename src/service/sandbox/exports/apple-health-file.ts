@@ -1,7 +1,7 @@
 import { formatOffset } from '../../../base/time/instant.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import type { TimedLog, ZipPart } from './timed-logs.ts'
+import { byExercise, type TimedLog, type ZipPart } from './timed-logs.ts'
 
 /** Apple's type and unit of a quantity, and what a value of ours is multiplied by. */
 type Quantity = readonly [type: string, unit: string, scale: number]
@@ -33,13 +33,13 @@ const sleepValues: Readonly<Record<string, string>> = {
   sleep_stage_rem: 'AsleepREM',
 }
 
-const workouts: Readonly<Record<string, string>> = {
-  exercise_session_running: 'Running',
-  exercise_session_strength_training: 'TraditionalStrengthTraining',
-  exercise_session_cycling: 'Cycling',
-  exercise_session_swimming: 'Swimming',
-  exercise_session_yoga: 'Yoga',
-}
+const workouts = byExercise({
+  running: 'Running',
+  strength_training: 'TraditionalStrengthTraining',
+  cycling: 'Cycling',
+  swimming: 'Swimming',
+  yoga: 'Yoga',
+})
 
 /** Apple Health has no record for RMSSD, and none for the lock of a phone. */
 const isExportable = ({ log }: TimedLog): boolean =>

@@ -1,10 +1,13 @@
 import { MINUTE, SECOND } from '../../../base/time/units.ts'
 import {
+  byExercise,
+  byStage,
   jsonPart,
   minutesOf,
   nightsOf,
   offsetText,
   ofType,
+  sessionsOf,
   stepMinutes,
   type TimedLog,
   tableText,
@@ -12,12 +15,7 @@ import {
   type ZipPart,
 } from './timed-logs.ts'
 
-const levels: Readonly<Record<string, string>> = {
-  sleep_stage_awake: 'wake',
-  sleep_stage_light: 'light',
-  sleep_stage_deep: 'deep',
-  sleep_stage_rem: 'rem',
-}
+const levels = byStage({ awake: 'wake', light: 'light', deep: 'deep', rem: 'rem' })
 
 /** Fitbit lists wakes of up to three minutes beside the levels, which continue over them. */
 const SHORT_WAKE_MS = 3 * MINUTE
@@ -37,13 +35,13 @@ export function fitbitFiles(timed: readonly TimedLog[]): ZipPart[] {
   return [...jsonFiles, ...tableFiles]
 }
 
-const exercises: Readonly<Record<string, string>> = {
-  exercise_session_running: 'Outdoor Run',
-  exercise_session_cycling: 'Outdoor Bike',
-  exercise_session_swimming: 'Swim',
-  exercise_session_strength_training: 'Weights',
-  exercise_session_yoga: 'Yoga',
-}
+const exercises = byExercise({
+  running: 'Outdoor Run',
+  cycling: 'Outdoor Bike',
+  swimming: 'Swim',
+  strength_training: 'Weights',
+  yoga: 'Yoga',
+})
 
 const utcText = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 19)}Z`
 const offsetOf = (timed: TimedLog): string => offsetText(timed.startMs, timed).slice(-6)
@@ -63,7 +61,7 @@ const listsOf = (timed: readonly TimedLog[]) => ({
 /** Since 2025 there are nights and stages once more, in UTC with an offset, and the steps of workouts by the second. */
 function tablesOf(timed: readonly TimedLog[]) {
   const nights = nightsOf(timed)
-  const sessions = ofType(timed, /^exercise_session_/)
+  const sessions = sessionsOf(timed)
   return {
     'Heart Rate Variability/Heart Rate Variability Details - ': tableText(
       ['timestamp', 'rmssd', 'coverage', 'low_frequency', 'high_frequency'],

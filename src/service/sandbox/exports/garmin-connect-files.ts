@@ -1,5 +1,14 @@
 import { DAY, HOUR, MINUTE } from '../../../base/time/units.ts'
-import { jsonPart, nightsOf, ofType, stageSeconds, type TimedLog, type ZipPart } from './timed-logs.ts'
+import {
+  exerciseOf,
+  jsonPart,
+  nightsOf,
+  ofType,
+  sessionsOf,
+  stageSeconds,
+  type TimedLog,
+  type ZipPart,
+} from './timed-logs.ts'
 
 /** The logs of a watch and a scale as the JSON files of a Garmin account's export. */
 export function garminConnectFiles(timed: readonly TimedLog[]): ZipPart[] {
@@ -8,7 +17,7 @@ export function garminConnectFiles(timed: readonly TimedLog[]): ZipPart[] {
     'DI-Connect-Wellness/person_sleepData': [...nightsOf(watch).map(nightOf), ...windowsWithoutSleep(watch)],
     'DI-Connect-Aggregator/UDSFile': daysOf(watch),
     'DI-Connect-Fitness/person_summarizedActivities': [
-      { summarizedActivitiesExport: ofType(watch, /^exercise_session_/).map(activityOf) },
+      { summarizedActivitiesExport: sessionsOf(watch).map(activityOf) },
     ],
     'DI-Connect-Wellness/person_userBioMetrics': ofType(timed, 'weight').map(({ startMs, log }) => ({
       metaData: { calendarDate: gmtText(startMs) },
@@ -65,11 +74,11 @@ function daysOf(watch: readonly TimedLog[]) {
   })
 }
 
-const activityOf = ({ log, startMs, endMs, wallShiftMs }: TimedLog, index: number) => ({
+const activityOf = (sample: TimedLog, index: number) => ({
   activityId: 1000 + index,
-  activityType: log.dataType.replace('exercise_session_', ''),
-  beginTimestamp: startMs,
-  startTimeLocal: startMs + wallShiftMs,
+  activityType: exerciseOf(sample),
+  beginTimestamp: sample.startMs,
+  startTimeLocal: sample.startMs + sample.wallShiftMs,
   // Garmin writes durations with fractions of a millisecond.
-  duration: endMs - startMs + 0.123,
+  duration: sample.endMs - sample.startMs + 0.123,
 })

@@ -1,56 +1,31 @@
 import { DAY } from '../../../base/time/units.ts'
-import { ofType, type TimedLog, type ZipPart } from './timed-logs.ts'
+import { byExercise, ofType, sessionsOf, type TimedLog, type ZipPart } from './timed-logs.ts'
 
 export const fitTypes = { enum: 0x00, uint8: 0x02, uint16: 0x84, uint32: 0x86 } as const
 const { uint8, uint16, uint32 } = fitTypes
 const TIMESTAMP = [253, uint32, 4] as const
+const form = (number: number, ...fields: readonly FieldForm[]): FitForm => ({ number, fields })
 const forms = {
-  fileId: {
-    number: 0,
-    fields: [
-      [0, fitTypes.enum, 1],
-      [1, uint16, 2],
-      [2, uint16, 2],
-      [4, uint32, 4],
-    ],
-  },
-  monitoringInfo: { number: 103, fields: [TIMESTAMP, [0, uint32, 4]] },
-  steps: {
-    number: 55,
-    fields: [
-      [26, uint16, 2],
-      [3, uint32, 4],
-      [24, uint8, 1],
-    ],
-  },
-  beats: {
-    number: 55,
-    fields: [
-      [26, uint16, 2],
-      [27, uint8, 1],
-    ],
-  },
-  resting: { number: 211, fields: [TIMESTAMP, [1, uint8, 1]] },
-  weight: { number: 30, fields: [TIMESTAMP, [0, uint16, 2]] },
-  session: {
-    number: 18,
-    fields: [TIMESTAMP, [2, uint32, 4], [7, uint32, 4], [5, fitTypes.enum, 1], [6, fitTypes.enum, 1]],
-  },
-  activity: { number: 34, fields: [TIMESTAMP, [5, uint32, 4]] },
-} as const
+  fileId: form(0, [0, fitTypes.enum, 1], [1, uint16, 2], [2, uint16, 2], [4, uint32, 4]),
+  monitoringInfo: form(103, TIMESTAMP, [0, uint32, 4]),
+  steps: form(55, [26, uint16, 2], [3, uint32, 4], [24, uint8, 1]),
+  beats: form(55, [26, uint16, 2], [27, uint8, 1]),
+  resting: form(211, TIMESTAMP, [1, uint8, 1]),
+  weight: form(30, TIMESTAMP, [0, uint16, 2]),
+  session: form(18, TIMESTAMP, [2, uint32, 4], [7, uint32, 4], [5, fitTypes.enum, 1], [6, fitTypes.enum, 1]),
+  activity: form(34, TIMESTAMP, [5, uint32, 4]),
+}
 const file = { activity: 4, weight: 9, monitoring: 32 }
 const GARMIN = 1
 const WALKING = 6
 
-const sports: Readonly<Record<string, readonly [sport: number, subSport: number]>> = {
-  exercise_session_running: [1, 0],
-  exercise_session_cycling: [2, 0],
-  exercise_session_swimming: [5, 0],
-  exercise_session_strength_training: [10, 20],
-  exercise_session_yoga: [10, 43],
-}
-
-type Row = Parameters<typeof fitFile>[0][number]
+const sports = byExercise<readonly [sport: number, subSport: number]>({
+  running: [1, 0],
+  cycling: [2, 0],
+  swimming: [5, 0],
+  strength_training: [10, 20],
+  yoga: [10, 43],
+})
 
 /** The logs of a watch and a scale as FIT files: one of monitoring for each local day, one for each session, one of the scale. */
 export function garminFitFiles(timed: readonly TimedLog[]): ZipPart[] {
@@ -58,7 +33,7 @@ export function garminFitFiles(timed: readonly TimedLog[]): ZipPart[] {
   const days = Map.groupBy(watch, ({ startMs, wallShiftMs }) => Math.floor((startMs + wallShiftMs) / DAY))
   return [
     ...[...days].map(([day, dayLogs]) => ({ name: `MONITOR/${day}.fit`, data: monitoringFile(day, dayLogs) })),
-    ...ofType(watch, /^exercise_session_/).map((sample) => ({
+    ...sessionsOf(watch).map((sample) => ({
       name: `ACTIVITY/${sample.startMs}.fit`,
       data: activityFile(sample),
     })),
@@ -66,7 +41,7 @@ export function garminFitFiles(timed: readonly TimedLog[]): ZipPart[] {
   ]
 }
 
-const fileId = (type: number, atMs: number): Row => ({
+const fileId = (type: number, atMs: number): FitRow => ({
   form: forms.fileId,
   values: [type, GARMIN, 2697, fitSeconds(atMs)],
 })
@@ -94,7 +69,7 @@ function monitoringFile(day: number, dayLogs: readonly TimedLog[]): Buffer {
   return fitFile([fileId(file.monitoring, beginMs), { form: forms.monitoringInfo, values: begin }, ...rows])
 }
 
-const stepsRow = (atMs: number, counted: number): Row => ({
+const stepsRow = (atMs: number, counted: number): FitRow => ({
   form: forms.steps,
   values: [fitSeconds(atMs) & 0xffff, counted, WALKING],
 })

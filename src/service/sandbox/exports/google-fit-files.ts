@@ -1,4 +1,4 @@
-import { jsonPart, ofType, type TimedLog, type ZipPart } from './timed-logs.ts'
+import { byStage, exerciseOf, jsonPart, ofType, sessionsOf, type TimedLog, type ZipPart } from './timed-logs.ts'
 
 /** The merged stream of a type, the kind of its values, and the stream of the watch that it is made of. */
 const streams: Readonly<
@@ -11,12 +11,7 @@ const streams: Readonly<
   weight: ['weight', 'merge_weight', 'fpVal', 1],
   body_fat: ['body.fat.percentage', 'merged', 'fpVal', 1],
 }
-const stages: Readonly<Record<string, number>> = {
-  sleep_stage_awake: 1,
-  sleep_stage_light: 4,
-  sleep_stage_deep: 5,
-  sleep_stage_rem: 6,
-}
+const stages = byStage({ awake: 1, light: 4, deep: 5, rem: 6 })
 
 /** The logs of a watch and a scale as Takeout has them of Google Fit: merged streams, and the raw streams that they repeat. */
 export function googleFitFiles(timed: readonly TimedLog[]): ZipPart[] {
@@ -29,9 +24,9 @@ export function googleFitFiles(timed: readonly TimedLog[]): ZipPart[] {
   const nights = ofType(timed, /^sleep_stage_(awake|light|deep|rem)$/).map((sample) =>
     pointOf(sample, 'sleep.segment', { intVal: stages[sample.log.dataType] ?? 0 }),
   )
-  const sessions = ofType(timed, /^exercise_session_/).map((sample) =>
+  const sessions = sessionsOf(timed).map((sample) =>
     jsonPart(`Takeout/Fit/All Sessions/${sample.startMs}.json`, {
-      fitnessActivity: sample.log.dataType.replace('exercise_session_', ''),
+      fitnessActivity: exerciseOf(sample),
       startTime: new Date(sample.startMs).toISOString(),
       endTime: new Date(sample.endMs).toISOString(),
       duration: `${(sample.endMs - sample.startMs) / 1000}s`,

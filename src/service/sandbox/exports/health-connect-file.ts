@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UsageProblem } from '../../../base/errors.ts'
 import { MINUTE } from '../../../base/time/units.ts'
-import { nightsOf, ofType, type TimedLog, type ZipPart } from './timed-logs.ts'
+import { byExercise, byStage, nightsOf, ofType, sessionsOf, type TimedLog, type ZipPart } from './timed-logs.ts'
 
 /** The table and column of a measure, and what a value of ours is multiplied by: grams and small calories. */
 const moments: Readonly<Record<string, readonly [table: string, column: string, scale: number]>> = {
@@ -20,19 +20,8 @@ const intervals: typeof moments = {
   floors_climbed: ['floors_climbed', 'floors', 1],
   active_energy_burned: ['active_calories_burned', 'energy', 1000],
 }
-const stages: Readonly<Record<string, number>> = {
-  sleep_stage_awake: 1,
-  sleep_stage_light: 4,
-  sleep_stage_deep: 5,
-  sleep_stage_rem: 6,
-}
-const exercises: Readonly<Record<string, number>> = {
-  exercise_session_running: 33,
-  exercise_session_strength_training: 45,
-  exercise_session_cycling: 4,
-  exercise_session_swimming: 49,
-  exercise_session_yoga: 57,
-}
+const stages = byStage({ awake: 1, light: 4, deep: 5, rem: 6 })
+const exercises = byExercise({ running: 33, strength_training: 45, cycling: 4, swimming: 49, yoga: 57 })
 const devices: Readonly<Record<string, number>> = { watch: 1, phone: 2, scale: 3 }
 
 const origin =
@@ -131,7 +120,7 @@ function writeSessions(
       epoch_millis: sample.startMs,
     })
   }
-  for (const sample of ofType(timed, /^exercise_session_/))
+  for (const sample of sessionsOf(timed))
     insert('exercise_session_record_table', { ...spanOf(sample), exercise_type: exercises[sample.log.dataType] ?? 58 })
 }
 

@@ -1,12 +1,18 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
-import { nightsOf, offsetText, ofType, secondsOf, type TimedLog, tableText, type ZipPart } from './timed-logs.ts'
+import {
+  byStage,
+  exerciseOf,
+  nightsOf,
+  offsetText,
+  ofType,
+  secondsOf,
+  sessionsOf,
+  type TimedLog,
+  tableText,
+  type ZipPart,
+} from './timed-logs.ts'
 
-const digits: Readonly<Record<string, string>> = {
-  sleep_stage_deep: '1',
-  sleep_stage_light: '2',
-  sleep_stage_rem: '3',
-  sleep_stage_awake: '4',
-}
+const digits = byStage({ deep: '1', light: '2', rem: '3', awake: '4' })
 const STEP_MS = 30 * SECOND
 const VARIABILITY_SECONDS = 5 * 60
 /** Oura's day of activity begins at four in the morning. */
@@ -28,9 +34,9 @@ export function ouraFiles(timed: readonly TimedLog[]): ZipPart[] {
     ),
     workout: tableText(
       ['id', 'activity', 'day', 'start_datetime', 'end_datetime', 'intensity', 'source'],
-      ofType(timed, /^exercise_session_/).map((sample) => {
+      sessionsOf(timed).map((sample) => {
         const [start, end] = [offsetText(sample.startMs, sample), offsetText(sample.endMs, sample)]
-        const activity = sample.log.dataType.replace('exercise_session_', '')
+        const activity = exerciseOf(sample)
         return [sample.log.id, activity, start.slice(0, 10), start, end, 'moderate', 'confirmed']
       }),
       ';',

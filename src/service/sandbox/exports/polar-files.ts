@@ -1,21 +1,19 @@
 import { DAY, MINUTE } from '../../../base/time/units.ts'
 import {
+  byStage,
+  exerciseOf,
   jsonPart,
   nightsOf,
   offsetText,
   ofType,
+  sessionsOf,
   stepMinutes,
   type TimedLog,
   wallText,
   type ZipPart,
 } from './timed-logs.ts'
 
-const states: Readonly<Record<string, string>> = {
-  sleep_stage_awake: 'WAKE',
-  sleep_stage_rem: 'REM',
-  sleep_stage_light: 'NONREM2',
-  sleep_stage_deep: 'NONREM3',
-}
+const states = byStage({ awake: 'WAKE', rem: 'REM', light: 'NONREM2', deep: 'NONREM3' })
 
 /** The logs of a person's watch as the JSON files of a Polar account's export. */
 export function polarFiles(timed: readonly TimedLog[]): ZipPart[] {
@@ -34,9 +32,7 @@ export function polarFiles(timed: readonly TimedLog[]): ZipPart[] {
     ),
     jsonPart('247ohr_1.json', { deviceDays: beats }),
     jsonPart('sleep_result_1.json', nightsOf(timed).map(nightOf)),
-    ...ofType(timed, /^exercise_session_/).map((sample) =>
-      jsonPart(`training-session_${sample.startMs}.json`, sessionOf(sample)),
-    ),
+    ...sessionsOf(timed).map((sample) => jsonPart(`training-session_${sample.startMs}.json`, sessionOf(sample))),
   ]
 }
 
@@ -76,5 +72,5 @@ const sessionOf = (sample: TimedLog) => ({
   stopTime: wallText(sample.endMs, sample),
   timezoneOffsetMinutes: sample.wallShiftMs / MINUTE,
   durationMillis: String(sample.endMs - sample.startMs),
-  exercises: [{ sport: sample.log.dataType.replace('exercise_session_', '').toUpperCase() }],
+  exercises: [{ sport: exerciseOf(sample).toUpperCase() }],
 })

@@ -1,37 +1,39 @@
 import { formatOffset } from '../../../base/time/instant.ts'
 import { MINUTE } from '../../../base/time/units.ts'
-import { type Cells, nightsOf, ofType, type TimedLog, tableText, type ZipPart } from './timed-logs.ts'
+import {
+  byExercise,
+  byStage,
+  type Cells,
+  nightsOf,
+  ofType,
+  sessionsOf,
+  type TimedLog,
+  tableText,
+  type ZipPart,
+} from './timed-logs.ts'
 
-const stages: Readonly<Record<string, number>> = {
-  sleep_stage_awake: 40_001,
-  sleep_stage_light: 40_002,
-  sleep_stage_deep: 40_003,
-  sleep_stage_rem: 40_004,
-}
-const exercises: Readonly<Record<string, number>> = {
-  exercise_session_running: 1002,
-  exercise_session_strength_training: 15_002,
-  exercise_session_cycling: 11_007,
-  exercise_session_swimming: 14_001,
-  exercise_session_yoga: 9002,
-}
+const stages = byStage({ awake: 40_001, light: 40_002, deep: 40_003, rem: 40_004 })
+const exercises = byExercise({
+  running: 1002,
+  strength_training: 15_002,
+  cycling: 11_007,
+  swimming: 14_001,
+  yoga: 9002,
+})
 
 /** The logs of a watch and a scale as Samsung Health exports them: a line before the columns, and a comma after each row. */
 export function samsungHealthFiles(timed: readonly TimedLog[]): ZipPart[] {
   const nights = nightsOf(timed)
   return [
-    tableFile('shealth.tracker.heart_rate', 'com.samsung.health.heart_rate.', {
-      names: ['heart_rate'],
-      rows: ofType(timed, 'heart_rate').map((sample) => [sample, [sample.log.value]]),
-    }),
-    tableFile('shealth.tracker.pedometer_step_count', 'com.samsung.health.step_count.', {
-      names: ['count'],
-      rows: ofType(timed, 'steps').map((sample) => [sample, [sample.log.value]]),
-    }),
-    tableFile('health.weight', '', {
-      names: ['weight'],
-      rows: ofType(timed, 'weight').map((sample) => [sample, [sample.log.value]]),
-    }),
+    valuesFile('shealth.tracker.heart_rate', 'com.samsung.health.heart_rate.', [
+      'heart_rate',
+      ofType(timed, 'heart_rate'),
+    ]),
+    valuesFile('shealth.tracker.pedometer_step_count', 'com.samsung.health.step_count.', [
+      'count',
+      ofType(timed, 'steps'),
+    ]),
+    valuesFile('health.weight', '', ['weight', ofType(timed, 'weight')]),
     tableFile('shealth.sleep', 'com.samsung.health.sleep.', {
       names: [],
       rows: nights.map(({ night }) => [night, []]),
@@ -44,12 +46,15 @@ export function samsungHealthFiles(timed: readonly TimedLog[]): ZipPart[] {
     }),
     tableFile('shealth.exercise', 'com.samsung.health.exercise.', {
       names: ['exercise_type'],
-      rows: ofType(timed, /^exercise_session_/).map((sample) => [sample, [exercises[sample.log.dataType] ?? 0]]),
+      rows: sessionsOf(timed).map((sample) => [sample, [exercises[sample.log.dataType] ?? 0]]),
     }),
   ]
 }
 
 type Table = { readonly names: readonly string[]; readonly rows: ReadonlyArray<readonly [one: TimedLog, cells: Cells]> }
+
+const valuesFile = (name: string, prefix: string, [column, timed]: [column: string, timed: readonly TimedLog[]]) =>
+  tableFile(name, prefix, { names: [column], rows: timed.map((sample) => [sample, [sample.log.value]]) })
 
 function tableFile(name: string, prefix: string, { names, rows }: Table) {
   const columns = ['start_time', 'end_time', 'time_offset', 'datauuid', ...names].map((column) => `${prefix}${column}`)

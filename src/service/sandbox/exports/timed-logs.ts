@@ -19,6 +19,25 @@ export function timedLog(log: SampleLog): TimedLog {
 export const ofType = (timed: readonly TimedLog[], dataType: string | RegExp) =>
   timed.filter(({ log }) => (typeof dataType === 'string' ? log.dataType === dataType : dataType.test(log.dataType)))
 
+const SESSION = 'exercise_session_'
+
+export const sessionsOf = (timed: readonly TimedLog[]) => timed.filter(({ log }) => log.dataType.startsWith(SESSION))
+
+/** `strength_training` */
+export const exerciseOf = ({ log }: TimedLog): string => log.dataType.replace(SESSION, '')
+
+/** The code that an app writes for each stage of sleep, by the data type. */
+export const byStage = <T>(codes: Readonly<Record<'awake' | 'light' | 'deep' | 'rem', T>>) =>
+  prefixed('sleep_stage_', codes)
+
+type Exercise = 'running' | 'strength_training' | 'cycling' | 'swimming' | 'yoga'
+
+/** The code that an app writes for each exercise, by the data type. */
+export const byExercise = <T>(codes: Readonly<Record<Exercise, T>>) => prefixed(SESSION, codes)
+
+const prefixed = <T>(prefix: string, codes: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
+  Object.fromEntries(Object.entries(codes).map(([name, code]) => [prefix + name, code]))
+
 /** `2026-03-29T07:45:03.000` on the clock of the log. */
 export const wallText = (atMs: number, { wallShiftMs }: TimedLog): string =>
   new Date(atMs + wallShiftMs).toISOString().slice(0, -1)

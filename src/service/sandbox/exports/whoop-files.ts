@@ -1,9 +1,11 @@
 import { formatOffset } from '../../../base/time/instant.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import {
+  exerciseOf,
   minutesOf,
   nightsOf,
   ofType,
+  sessionsOf,
   stageSeconds,
   type TimedLog,
   tableText,
@@ -35,7 +37,7 @@ export function whoopFiles(timed: readonly TimedLog[]): ZipPart[] {
     .filter(({ recovery }) => recovery.length > 0)
     .map(({ cycle, recovery, sleep }) => [...cycle, ...recovery, ...sleep])
   const sleeps = rows.map(({ cycle, sleep, recovery }) => [...cycle, ...sleep, recovery.length > 0 ? 'false' : 'true'])
-  const workouts = ofType(timed, /^exercise_session_/).map((sample) => {
+  const workouts = sessionsOf(timed).map((sample) => {
     const span = [wallSeconds(sample.startMs, sample), wallSeconds(sample.endMs, sample), minutesOf(sample)]
     const cycleStart = nights.findLast(({ night }) => night.startMs <= sample.startMs)?.night ?? sample
     return [wallSeconds(cycleStart.startMs, sample), '', zoneOf(sample), ...span, activityName(sample), 10]
@@ -50,9 +52,8 @@ export function whoopFiles(timed: readonly TimedLog[]): ZipPart[] {
 const zoneOf = ({ wallShiftMs }: TimedLog) => `UTC${formatOffset(wallShiftMs / MINUTE)}`
 
 /** `exercise_session_strength_training` is `Strength Training`. */
-const activityName = ({ log }: TimedLog) =>
-  log.dataType
-    .replace('exercise_session_', '')
+const activityName = (sample: TimedLog) =>
+  exerciseOf(sample)
     .split('_')
     .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
     .join(' ')

@@ -1,10 +1,13 @@
 import { HOUR } from '../../../base/time/units.ts'
 import {
+  byStage,
+  exerciseOf,
   minutesOf,
   nightsOf,
   offsetText,
   ofType,
   secondsOf,
+  sessionsOf,
   stageSeconds,
   type TimedLog,
   tableText,
@@ -12,12 +15,9 @@ import {
   type ZipPart,
 } from './timed-logs.ts'
 
-const states: Readonly<Record<string, number>> = {
-  sleep_stage_awake: 0,
-  sleep_stage_light: 1,
-  sleep_stage_deep: 2,
-  sleep_stage_rem: 3,
-}
+const states = byStage({ awake: 0, light: 1, deep: 2, rem: 3 })
+
+const WEIGHT_ALONE = ['', '', '', '', ''] // no fat, bones, muscles, water or comment
 
 /** The logs of a person's watch and scale as Withings exports them: the scale in local time, the watch with its offset. */
 export function withingsFiles(timed: readonly TimedLog[]): ZipPart[] {
@@ -26,15 +26,7 @@ export function withingsFiles(timed: readonly TimedLog[]): ZipPart[] {
   const files = {
     weight: tableText(
       ['Date', 'Weight (kg)', 'Fat mass (kg)', 'Bone mass (kg)', 'Muscle mass (kg)', 'Hydration (kg)', 'Comments'],
-      ofType(timed, 'weight').map((sample) => [
-        wallSeconds(sample.startMs, sample),
-        sample.log.value,
-        '',
-        '',
-        '',
-        '',
-        '',
-      ]),
+      ofType(timed, 'weight').map((sample) => [wallSeconds(sample.startMs, sample), sample.log.value, ...WEIGHT_ALONE]),
     ),
     sleep: tableText(
       ['from', 'to', 'light (s)', 'deep (s)', 'rem (s)', 'awake (s)', 'wake up'],
@@ -49,19 +41,13 @@ export function withingsFiles(timed: readonly TimedLog[]): ZipPart[] {
       nights.map(({ stages }) => stages),
       ({ log }) => states[log.dataType] ?? 0,
     ),
-    raw_tracker_steps: slices(
-      ofType(watch, 'steps').map((sample) => [sample]),
-      ({ log }) => log.value,
-    ),
-    raw_hr_hr: slices(
-      ofType(watch, 'heart_rate').map((sample) => [sample]),
-      ({ log }) => log.value,
-    ),
+    raw_tracker_steps: slicesAlone(ofType(watch, 'steps')),
+    raw_hr_hr: slicesAlone(ofType(watch, 'heart_rate')),
     activities: tableText(
       ['from', 'to', 'from (manual)', 'to (manual)', 'Timezone', 'Activity type', 'Data'],
-      ofType(watch, /^exercise_session_/).map((sample) => [
+      sessionsOf(watch).map((sample) => [
         ...[offsetText(sample.startMs, sample), offsetText(sample.endMs, sample), '', '', zoneOf(sample)],
-        sample.log.dataType.replace('exercise_session_', ''),
+        exerciseOf(sample),
         JSON.stringify({ calories: Math.round(minutesOf(sample) * 6) }),
       ]),
     ),
@@ -86,6 +72,12 @@ const slices = (runs: ReadonlyArray<readonly TimedLog[]>, numberOf: (sample: Tim
       const [seconds, values] = [run.map((sample) => secondsOf(sample) || 60), run.map(numberOf)]
       return [[offsetText(first.startMs, first), JSON.stringify(seconds), JSON.stringify(values)]]
     }),
+  )
+
+const slicesAlone = (timed: readonly TimedLog[]) =>
+  slices(
+    timed.map((sample) => [sample]),
+    ({ log }) => log.value,
   )
 
 function dailySums(steps: readonly TimedLog[]) {
