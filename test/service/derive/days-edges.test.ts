@@ -3,7 +3,7 @@ import { midnightMs } from '../../../src/base/time/local-time.ts'
 import type { DayFacts, MovementFacts } from '../../../src/service/derive/day/facts.ts'
 import { createDaySeries, lastMeasure } from '../../../src/service/derive/days/day-series.ts'
 import { createDerivation } from '../../../src/service/derive/days/derivation.ts'
-import { activityRegularity } from '../../../src/service/derive/days/movement-over-days.ts'
+import { activityRegularity } from '../../../src/service/derive/days/factors.ts'
 import { type ComparedSubject, referencesFor } from '../../../src/service/derive/days/references.ts'
 import { unknownDemographics as demographics, profileId, unknownMovement } from './made-logs.ts'
 
