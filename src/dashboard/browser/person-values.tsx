@@ -1,7 +1,7 @@
 import { HOUR } from '../../base/time/units.ts'
 import { address, changeQuery } from '../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../web/browser/ask.ts'
-import { DayChart, LaneChart, StackChart } from '../../web/browser/charts.tsx'
+import { DayChart, LaneChart } from '../../web/browser/charts.tsx'
 import { DraftInput, Select } from '../../web/browser/inputs.tsx'
 import { Answered, Empty, Panel, Table, Text } from '../../web/browser/parts.tsx'
 import { shownDecimal, shownInstant, shownNumber } from '../../web/browser/shown.ts'
@@ -109,7 +109,8 @@ function SleepStages({ values: { nights } }: WithValues) {
       {staged.length === 0 ? (
         <p class="quiet">The person’s devices tell no stages.</p>
       ) : (
-        <StackChart
+        <DayChart
+          kind="bar"
           days={oldestFirst.map(({ day }) => day)}
           series={(['deep', 'light', 'rem', 'awake'] as const).map((name) => ({
             name,

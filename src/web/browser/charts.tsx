@@ -5,6 +5,7 @@ import { datesApart } from './shown.ts'
 
 /** Room for the numbers and dates beside a chart. */
 const [TOP, LEFT, BOTTOM] = [8, 46, 24]
+const HEIGHT = 150
 
 /** Bounds that end in round numbers, and the round numbers between them. */
 function ticksOf(values: readonly number[], fromZero: boolean): number[] {
@@ -22,11 +23,11 @@ type ChartProps = {
   readonly days: readonly string[]
   readonly series: ReadonlyArray<{ readonly name: string; readonly values: ReadonlyArray<number | null> }>
   readonly label: string
+  /** The bars of several series lie upon one another. */
   readonly kind?: 'line' | 'bar'
   readonly fromZero?: boolean
   /** A band in which the person's own days usually lie. */
   readonly baseline?: { readonly from: number; readonly to: number } | undefined
-  readonly height?: number
 }
 
 /** A value as the text of a chart reads it. */
@@ -44,15 +45,16 @@ const columnsOf = ({ days, series, height }: Pick<ChartProps, 'days' | 'series'>
     `${days[index]}: ${series.map(({ name, values }) => `${series.length > 1 ? `${name} ` : ''}${readValue(values[index])}`).join(' · ')}`,
 })
 
-export function DayChart({ days, series, label, kind = 'line', fromZero = true, baseline, height = 150 }: ChartProps) {
+export function DayChart({ days, series, label, kind = 'line', fromZero = true, baseline }: ChartProps) {
   const all = series.flatMap(({ values }) => values.filter((value) => value !== null))
   if (all.length === 0) return <p class="quiet">No values in these days.</p>
-  const ticks = ticksOf([...all, ...(baseline ? [baseline.from, baseline.to] : [])], fromZero)
+  const tops = kind === 'line' ? all : days.map((_, index) => belowOf(series, series.length, index))
+  const ticks = ticksOf([...tops, ...(baseline ? [baseline.from, baseline.to] : [])], fromZero)
   const [low = 0, high = 1] = [ticks[0], ticks.at(-1)]
-  const y = (value: number) => TOP + (height - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1))
+  const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1))
   return (
     <figure>
-      <FittedSvg height={height} label={label} readings={columnsOf({ days, series, height })}>
+      <FittedSvg height={HEIGHT} label={label} readings={columnsOf({ days, series, height: HEIGHT })}>
         {(width) => {
           const step = (width - LEFT) / days.length
           const x = (index: number) => LEFT + (index + 0.5) * step
@@ -62,14 +64,12 @@ export function DayChart({ days, series, label, kind = 'line', fromZero = true, 
               {ticks.map((tick) => (
                 <Tick key={tick} value={tick} y={y(tick)} width={width} />
               ))}
-              <Dates days={days} x={x} y={height - 4} width={width} />
-              {series.map(({ name, values }, index) =>
-                kind === 'line' ? (
+              <Dates days={days} x={x} y={HEIGHT - 4} width={width} />
+              {kind === 'bar' && <Bars series={series} x={x} y={y} width={step * 0.7} />}
+              {kind === 'line' &&
+                series.map(({ name, values }, index) => (
                   <Line key={name} values={values} x={x} y={y} colour={colourOf(index)} />
-                ) : (
-                  <Bars key={name} values={values} x={x} y={y} zero={y(low)} width={step * 0.7} />
-                ),
-              )}
+                ))}
             </>
           )
         }}
@@ -181,78 +181,28 @@ function Line({ values, x, y, colour }: Drawn & { colour: string }) {
   )
 }
 
-function Bars({ values, x, y, zero, width }: Drawn & { zero: number; width: number }) {
-  return (
-    <>
-      {values.map((value, index) =>
-        value === null ? null : (
-          <rect
-            key={x(index)}
-            x={x(index) - width / 2}
-            y={y(value)}
-            width={width}
-            height={Math.max(0, zero - y(value))}
-            rx="1"
-            fill="var(--series-1)"
-          />
-        ),
-      )}
-    </>
-  )
-}
+/** The sum of the series before a place, on one day: the foot of its bar. */
+const belowOf = (series: ChartProps['series'], place: number, index: number): number =>
+  series.slice(0, place).reduce((sum, { values }) => sum + (values[index] ?? 0), 0)
 
-/** Bars of parts that lie upon one another. */
-export function StackChart({
-  days,
-  series,
-  label,
-  height = 150,
-}: Pick<ChartProps, 'days' | 'series' | 'label' | 'height'>) {
-  const sums = days.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
-  const ticks = ticksOf(sums, true)
-  const foot = height - BOTTOM
-  const scale = (foot - TOP) / (ticks.at(-1) || 1)
-  return (
-    <figure>
-      <FittedSvg height={height} label={label} readings={columnsOf({ days, series, height })}>
-        {(width) => {
-          const step = (width - LEFT) / Math.max(1, days.length)
-          return (
-            <>
-              {ticks.map((tick) => (
-                <Tick key={tick} value={tick} y={foot - tick * scale} width={width} />
-              ))}
-              {days.map((day, index) => (
-                <Stack
-                  key={day}
-                  series={series}
-                  index={index}
-                  x={LEFT + (index + 0.15) * step}
-                  {...{ step, foot, scale }}
-                />
-              ))}
-              <Dates days={days} x={(index) => LEFT + (index + 0.5) * step} y={height - 4} width={width} />
-            </>
-          )
-        }}
-      </FittedSvg>
-      <Legend series={series} />
-    </figure>
-  )
-}
-
-type StackProps = Pick<ChartProps, 'series'> & { index: number; x: number; step: number; foot: number; scale: number }
-
-function Stack({ series, index, x, step, foot, scale }: StackProps) {
-  let top = foot
-  return (
-    <>
-      {series.map(({ name, values }, place) => {
-        const part = (values[index] ?? 0) * scale
-        top -= part
-        return <rect key={name} x={x} y={top} width={step * 0.7} height={part} fill={colourOf(place)} />
-      })}
-    </>
+function Bars({ series, x, y, width }: Pick<ChartProps, 'series'> & Omit<Drawn, 'values'> & { width: number }) {
+  return series.map(({ name, values }, place) =>
+    values.map((value, index) => {
+      if (value === null) return null
+      const foot = belowOf(series, place, index)
+      const top = y(foot + value)
+      return (
+        <rect
+          key={`${name} ${index}`}
+          x={x(index) - width / 2}
+          y={top}
+          width={width}
+          height={Math.max(0, y(foot) - top)}
+          rx={series.length === 1 ? 1 : 0}
+          fill={colourOf(place)}
+        />
+      )
+    }),
   )
 }
 
