@@ -46,3 +46,28 @@ type SelectProps = {
   readonly choose: (value: string) => void
   readonly label?: string
 }
+
+/** A choice of one whose label is shown. */
+export const LabelledSelect = ({ label, title, ...choice }: SelectProps & { readonly title?: string }) => (
+  <label title={title}>
+    {label}
+    <Select {...choice} />
+  </label>
+)
+
+type SegmentsProps<T extends string> = {
+  readonly value: string
+  readonly options: ReadonlyArray<readonly [value: T, shown: string, title?: string]>
+  readonly choose: (value: T) => void
+}
+
+/** A choice of one by buttons in a row. */
+export const Segments = <T extends string>({ value, options, choose }: SegmentsProps<T>) => (
+  <span class="segments">
+    {options.map(([name, shown, title]) => (
+      <button key={name} type="button" title={title} aria-pressed={name === value} onClick={() => choose(name)}>
+        {shown}
+      </button>
+    ))}
+  </span>
+)

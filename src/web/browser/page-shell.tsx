@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Actor } from '../access.ts'
 import { address } from './address.ts'
 import { type Refusal, refusalOf, trouble } from './ask.ts'
-import { Select } from './inputs.tsx'
+import { LabelledSelect } from './inputs.tsx'
 import { Empty, Failed, Link, OpenDialog } from './parts.tsx'
 import { isLocalZone, shownNumber, shownZone } from './shown.ts'
 
@@ -163,11 +163,7 @@ export function ThemeSwitch() {
     localStorage.setItem('theme', chosen)
     show(chosen)
   }
-  return (
-    <label>
-      Look <Select value={theme.value} options={themes} choose={choose} />
-    </label>
-  )
+  return <LabelledSelect label="Look" value={theme.value} options={themes} choose={choose} />
 }
 
 isLocalZone.value = localStorage.getItem('zone') === 'local'
@@ -179,17 +175,9 @@ export function ZoneSwitch() {
     localStorage.setItem('zone', value)
   }
   const { timeZone } = new Intl.DateTimeFormat('en').resolvedOptions()
+  const options = [['utc', 'UTC'] as const, ['local', timeZone] as const]
+  const value = isLocalZone.value ? 'local' : 'utc'
   return (
-    <label title={`Times are ${shownZone()}`}>
-      Times{' '}
-      <Select
-        value={isLocalZone.value ? 'local' : 'utc'}
-        options={[
-          ['utc', 'UTC'],
-          ['local', timeZone],
-        ]}
-        choose={choose}
-      />
-    </label>
+    <LabelledSelect label="Times" title={`Times are ${shownZone()}`} value={value} options={options} choose={choose} />
   )
 }

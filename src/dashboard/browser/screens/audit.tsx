@@ -1,6 +1,6 @@
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { useAnswer } from '../../../web/browser/ask.ts'
-import { DraftInput, Select } from '../../../web/browser/inputs.tsx'
+import { DraftInput, LabelledSelect } from '../../../web/browser/inputs.tsx'
 import { Answered, Cell, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownInstant, shownZone } from '../../../web/browser/shown.ts'
 import type { AuditAnswer } from '../../routes/audit-routes.ts'
@@ -73,14 +73,12 @@ function Choice({ label, name, values }: { label: string; name: 'who' | 'action'
   const chosen = address.value.query.get(name) ?? ''
   const offered = chosen === '' || values.includes(chosen) ? values : [chosen, ...values]
   return (
-    <label>
-      {label}{' '}
-      <Select
-        value={chosen}
-        options={[['', 'all'], ...offered]}
-        choose={(value) => changeQuery({ [name]: value, before: '' })}
-      />
-    </label>
+    <LabelledSelect
+      label={label}
+      value={chosen}
+      options={[['', 'all'], ...offered]}
+      choose={(value) => changeQuery({ [name]: value, before: '' })}
+    />
   )
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { formatShare } from '../../../base/text/readable.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { recoveries, visitChanges } from '../../../web/browser/ask.ts'
-import { DraftInput, Select } from '../../../web/browser/inputs.tsx'
+import { DraftInput, LabelledSelect, Segments } from '../../../web/browser/inputs.tsx'
 import { Empty, Failed, Panel, Table } from '../../../web/browser/parts.tsx'
 import { dayIn, shownNumber, shownPeople } from '../../../web/browser/shown.ts'
 import { mapDaysIn } from '../../map-days.ts'
@@ -15,7 +15,13 @@ import { openMapRows } from '../map-rows.ts'
 import { MarkedArea } from '../marked-area.tsx'
 import { nobodyShown } from './people.tsx'
 
-const zooms = ['1', '7', '28', '90', '365']
+const zooms = [
+  ['1', 'day'],
+  ['7', '7 days'],
+  ['28', '28 days'],
+  ['90', '90 days'],
+  ['365', 'year'],
+] as const
 const orders = [
   ['worst', 'worst first'],
   ['added', 'as added'],
@@ -216,35 +222,24 @@ function Controls({ stream, days, lastDay, counts }: ControlsProps) {
   const query = address.value.query
   return (
     <div class="row">
-      <label>
-        Stream
-        <Select
-          value={stream}
-          options={live.value?.streamNames ?? [stream]}
-          choose={(name) => changeQuery({ stream: name, person: '' })}
-        />
-      </label>
-      <span class="segments">
-        {zooms.map((zoom) => (
-          <button
-            key={zoom}
-            type="button"
-            aria-pressed={Number(zoom) === days}
-            onClick={() => changeQuery({ days: zoom })}
-          >
-            {zoom === '365' ? 'year' : zoom === '1' ? 'day' : `${zoom} days`}
-          </button>
-        ))}
-      </span>
+      <LabelledSelect
+        label="Stream"
+        value={stream}
+        options={live.value?.streamNames ?? [stream]}
+        choose={(name) => changeQuery({ stream: name, person: '' })}
+      />
+      <Segments value={`${days}`} options={zooms} choose={(zoom) => changeQuery({ days: zoom })} />
       <label>
         up to
         <DraftInput type="date" value={lastDay} onCommit={(day) => changeQuery({ lastDay: day })} />
       </label>
       <TroubleChips counts={counts} />
-      <label>
-        Order
-        <Select value={query.get('sort') ?? 'worst'} options={orders} choose={(sort) => changeQuery({ sort })} />
-      </label>
+      <LabelledSelect
+        label="Order"
+        value={query.get('sort') ?? 'worst'}
+        options={orders}
+        choose={(sort) => changeQuery({ sort })}
+      />
       <label>
         Search
         <DraftInput
@@ -262,25 +257,11 @@ function TroubleChips({ counts }: Pick<ControlsProps, 'counts'>) {
   const only = address.value.query.get('only') ?? ''
   const shown = (count: number | undefined) => (count === undefined ? '…' : shownNumber(count))
   const kinds = [
-    ['', 'Everybody', undefined],
+    ['', 'Everybody'],
     ['refused', `Refused ${shown(counts?.refused)}`, 'People with a refused window, of any day'],
     ['quarantined', `Quarantined ${shown(counts?.quarantined)}`, 'People with a record in quarantine, of any day'],
-    ['never_read', `Never read ${shown(counts?.never_read)}`, undefined],
+    ['never_read', `Never read ${shown(counts?.never_read)}`],
     ['silent', `Changed silently ${shown(counts?.silent)}`, 'People of whom something changed silently in 30 days'],
   ] as const
-  return (
-    <span class="segments">
-      {kinds.map(([kind, label, title]) => (
-        <button
-          key={kind}
-          type="button"
-          title={title}
-          aria-pressed={kind === only}
-          onClick={() => changeQuery({ only: kind })}
-        >
-          {label}
-        </button>
-      ))}
-    </span>
-  )
+  return <Segments value={only} options={kinds} choose={(kind) => changeQuery({ only: kind })} />
 }

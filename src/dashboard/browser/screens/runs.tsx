@@ -1,6 +1,6 @@
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
-import { Select } from '../../../web/browser/inputs.tsx'
+import { LabelledSelect } from '../../../web/browser/inputs.tsx'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import {
@@ -35,10 +35,7 @@ export function RunsScreen({ params: { id } }: { params: Readonly<Record<string,
     <>
       <h1 class="head">Runs</h1>
       {id && <RunOf key={id} runId={id} againAll={again} />}
-      <label>
-        Kind
-        <Select value={kind} options={kinds} choose={(chosen) => changeQuery({ kind: chosen })} />
-      </label>
+      <LabelledSelect label="Kind" value={kind} options={kinds} choose={(chosen) => changeQuery({ kind: chosen })} />
       <Answered answer={answer} again={again}>
         {(runs) =>
           runs.length === 0 ? (

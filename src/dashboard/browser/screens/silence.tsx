@@ -4,7 +4,7 @@ import { silenceStates } from '../../../pipeline/ledger/silence.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { DayChart } from '../../../web/browser/charts.tsx'
-import { Select } from '../../../web/browser/inputs.tsx'
+import { LabelledSelect } from '../../../web/browser/inputs.tsx'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Answered, Cell, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownInstant, shownNumber, shownSpan } from '../../../web/browser/shown.ts'
@@ -20,14 +20,12 @@ export function SilenceScreen() {
   return (
     <>
       <h1 class="head">Silence</h1>
-      <label>
-        State
-        <Select
-          value={state}
-          options={[['', 'any'], ...silenceStates]}
-          choose={(chosen) => changeQuery({ state: chosen })}
-        />
-      </label>
+      <LabelledSelect
+        label="State"
+        value={state}
+        options={[['', 'any'], ...silenceStates]}
+        choose={(chosen) => changeQuery({ state: chosen })}
+      />
       <Panel title="The most unusual first" note="judged once an hour; at once by vitalsync profiles silent" flush>
         <Answered answer={answer} again={again}>
           {({ people, more }) => (
@@ -104,10 +102,12 @@ function ValidDays() {
       <Answered answer={answer} again={again}>
         {({ measures, weeks, cohorts, isTooLarge }) => (
           <>
-            <label>
-              Measure
-              <Select value={measure} options={measures} choose={(chosen) => changeQuery({ measure: chosen })} />
-            </label>
+            <LabelledSelect
+              label="Measure"
+              value={measure}
+              options={measures}
+              choose={(chosen) => changeQuery({ measure: chosen })}
+            />
             {cohorts.length === 0 ? (
               <Empty>{isTooLarge ? 'The cohorts are too large for a page.' : 'Nobody is in a cohort.'}</Empty>
             ) : (

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { shellWord } from '../../../../base/text/readable.ts'
 import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
-import { Select } from '../../../../web/browser/inputs.tsx'
+import { LabelledSelect } from '../../../../web/browser/inputs.tsx'
 import { Action, Answered, Cell, Command, Panel, Table, Tag } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownInstant, shownText } from '../../../../web/browser/shown.ts'
 import type { KeysAnswer } from '../../routes/key-routes.ts'
@@ -113,16 +113,14 @@ function NewKey({ again, accounts }: { again: () => void; accounts: readonly str
             ))}
           </datalist>
         </label>
-        <label>
-          Kind
-          <Select
-            value={kind.value}
-            options={keyKinds}
-            choose={(chosen) => {
-              kind.value = chosen === 'app' ? 'app' : 'client'
-            }}
-          />
-        </label>
+        <LabelledSelect
+          label="Kind"
+          value={kind.value}
+          options={keyKinds}
+          choose={(chosen) => {
+            kind.value = chosen === 'app' ? 'app' : 'client'
+          }}
+        />
         <label>
           Label
           <input maxLength={100} value={label.value} onInput={into(label)} />

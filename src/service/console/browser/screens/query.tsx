@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { DAY } from '../../../../base/time/units.ts'
 import { address, changeQuery, goTo } from '../../../../web/browser/address.ts'
 import { refusalOf } from '../../../../web/browser/ask.ts'
+import { Segments } from '../../../../web/browser/inputs.tsx'
 import { Action, Answered, Empty, Failed, Panel, Tag } from '../../../../web/browser/parts.tsx'
 import { shownNumber, shownSpan, shownText } from '../../../../web/browser/shown.ts'
 import { asCurl, asTypeScript } from '../as-code.ts'
@@ -246,20 +247,13 @@ function RequestAsCode({ request, curl, typeScript }: CodeProps) {
       title="The same"
       aside={
         <span class="row">
-          <span class="segments">
-            {kinds.map((kind) => (
-              <button
-                key={kind}
-                type="button"
-                aria-pressed={shown.value === kind}
-                onClick={() => {
-                  shown.value = kind
-                }}
-              >
-                {kind}
-              </button>
-            ))}
-          </span>
+          <Segments
+            value={shown.value}
+            options={kinds.map((kind) => [kind, kind] as const)}
+            choose={(kind) => {
+              shown.value = kind
+            }}
+          />
           <button type="button" class="plain" onClick={copy}>
             {copied.value === shown.value ? 'copied' : 'copy'}
           </button>
