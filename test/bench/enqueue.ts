@@ -11,7 +11,7 @@ import { openSubject } from './subject.ts'
 import { startFastUpstream } from './upstream.ts'
 
 const backlogMax = 10_000
-const RATIO_GOAL = 0.56
+const RATIO_GOAL = 0.65
 
 /**
  * Planning and enqueueing of a million due profiles: profiles a second beside bare `addBulk` of the same tickets, the

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isFulfilled } from '../../base/sleep.ts'
 import { hexDigestOf } from '../../base/text/digest.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
@@ -29,9 +30,7 @@ export function createEnqueuer(engine: QueueEngine): Enqueuer {
     async enqueue(lane, job, orders) {
       if (orders.length === 0) return
       const byPart = Map.groupBy(orders, ({ profileId }) => hashRangeOf(profileId, engine.parts))
-      const adding = [...byPart].map(([part, orders]) =>
-        engine.queue(lane, part).addBulk(orders.map((order) => bullJobOf(order, job))),
-      )
+      const adding = [...byPart].map(([part, orders]) => addInPortions(engine.queue(lane, part), orders, job))
       await Promise.all(adding)
       if (orders.length >= LARGE_BULK_MIN) await engine.refreshStatistics()
     },
@@ -47,6 +46,21 @@ export function createEnqueuer(engine: QueueEngine): Enqueuer {
       return removed.reduce((sum, n) => sum + n, 0)
     },
   }
+}
+
+/** The server adds one portion while this process writes the next. */
+const PORTION = 100
+
+async function addInPortions(queue: LaneQueue, orders: readonly Order[], job: Pick<Job, 'attemptsMax'>): Promise<void> {
+  const adding: Promise<unknown>[] = []
+  for (let from = 0; from < orders.length; from += PORTION) {
+    // The bytes of one turn of the event loop go out together.
+    if (from > 0) await setImmediate()
+    const portion = queue.addBulk(orders.slice(from, from + PORTION).map((order) => bullJobOf(order, job)))
+    portion.catch(() => undefined) // `adding` reports it
+    adding.push(portion)
+  }
+  await Promise.all(adding)
 }
 
 /** The forms of this version, of those before it, and of the next, which may have worked here before a roll-back. */
