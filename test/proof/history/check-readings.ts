@@ -136,8 +136,10 @@ function checkSnapshots(snapshots: readonly Snapshot[], readings: readonly Readi
 /** The records that each reading held which must have held them. */
 function recordsOfAll(readings: readonly Reading[]): HeldRecord[] {
   const held = new Map<string, { record: HeldRecord; times: number }>()
-  for (const { records } of readings) {
-    for (const [key, record] of new Map(records.map((record) => [record.key, record]))) {
+  for (const reading of readings) {
+    // An answer also has records that only touch its window: it need not have held them.
+    const owed = reading.records.filter((record) => isInside(record, reading))
+    for (const [key, record] of new Map(owed.map((record) => [record.key, record]))) {
       const before = held.get(key)
       held.set(key, { record, times: (before?.times ?? 0) + 1 })
     }

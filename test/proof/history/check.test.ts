@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { DAY } from '../../../src/base/time/units.ts'
 import { check } from './check.ts'
 import { createDraw, faultNames, planFaults } from './fault-plan.ts'
+import type { HeldRecord } from './history.ts'
 import type { Pick } from './lie.ts'
 import { lies } from './lies.ts'
-import { type Rule, rules } from './rules.ts'
+import { eventsOf, type Rule, rules } from './rules.ts'
 import { makeTrueRun } from './true-run.ts'
 
 const seeds = fc.integer().map(String)
@@ -21,6 +23,19 @@ function pickBy(draw: () => number): Pick {
 describe('the checker of histories', () => {
   test('finds nothing in a run that kept every promise', () => {
     fc.assert(fc.property(seeds, (seed) => void expect(check(drawnRun(seed))).toEqual([])))
+  })
+
+  test('owes no record that was derived after a window had been covered, though later answers of other windows touch it', () => {
+    const { events, final } = drawnRun('1')
+    const snapshot = eventsOf(events, 'snapshot').find(({ records }) => records.some(({ startMs }) => startMs > 0))
+    const last = events.findLast((event) => event.kind === 'reading' && event.stream === snapshot?.stream)
+    if (snapshot === undefined || last?.kind !== 'reading')
+      throw new Error('the made-up run has no snapshot with a record')
+    const { profile, stream } = snapshot
+    const late: HeldRecord = { key: 'late', digest: 'late', startMs: DAY, endMs: 2 * DAY }
+    const touching = events.map(() => ({ ...last, profile, stream, startMs: late.startMs + 1, records: [late] }))
+
+    expect(check({ events: [...events, ...touching], final })).toEqual([])
   })
 
   test.for(lies.map((lie) => [lie.rule, lie.says, lie] as const))('finds “%s”: %s', ([rule, , lie]) => {
