@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { expect } from 'vitest'
 import { type ProgramEnd, processesNaming, startProgram } from '../support/run-program.ts'
-import { isReady, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
+import { isReady, nothingLeft, scoresIn, test, timeout } from './up-world.ts'
 
 /**
  * Measured: 12 s of the clock on two idle cores; 18 s of processor time, on two busy ones. The clock says more about other
@@ -31,7 +31,7 @@ test('a first start loads the sample people; a second finds everything still the
   await startedBefore()
   const second = up([])
   await second.said(isReady)
-  expect(await rowsIn(folder)).toBeGreaterThan(0)
+  expect((await scoresIn(folder)).all.size).toBeGreaterThan(0)
   second.kill('SIGINT')
   const ended = await second.ended
   expect(ended).toMatchObject({ code: 0, signal: null })
@@ -66,25 +66,32 @@ test('a kill -9 is forgotten by the next start, whether Postgres outlived it or 
   await startedBefore()
   const alone = up([])
   await alone.said(isReady)
-  const before = await rowsIn(folder)
+  const before = await scoresIn(folder)
   alone.kill('SIGKILL')
   await alone.ended
   expect(await processesNaming(folder)).not.toEqual([])
 
   const withAll = up([])
   await withAll.said(isReady)
-  expect(await rowsIn(folder)).toBe(before)
+  await expectKept(folder, before)
   for (const pid of [withAll.pid, ...(await processesNaming(folder))]) process.kill(pid, 'SIGKILL')
   await withAll.ended
 
   const last = up([])
   await last.said(isReady)
-  expect(await rowsIn(folder)).toBe(before)
+  await expectKept(folder, before)
   last.kill('SIGTERM')
   expect(await last.ended).toMatchObject({ code: 0, signal: null })
   expect(logged(last.stderr())).toEqual([])
   await nothingLeft(folder)
 })
+
+/** Nothing is lost, and the days that had ended have the same scores. */
+async function expectKept(folder: string, before: Awaited<ReturnType<typeof scoresIn>>): Promise<void> {
+  const { all, ended } = await scoresIn(folder)
+  expect(ended).toEqual(before.ended)
+  expect([...before.all].filter((key) => !all.has(key))).toEqual([])
+}
 
 test('no sample people come to a folder that has people of its own; those that it was given stay', { timeout }, async ({
   home,

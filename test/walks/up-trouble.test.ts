@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type ProgramEnd, processesNaming } from '../support/run-program.ts'
-import { isReady, isRoot, nobody, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
+import { isReady, isRoot, nobody, nothingLeft, scoresIn, test, timeout } from './up-world.ts'
 
 test('a taken port is named, with what to do', { timeout }, async ({ folder, up }) => {
   const holder = createServer().listen(0, '127.0.0.1')
@@ -39,7 +39,7 @@ test('many starts over the lock of a killed one: one works, the others say so, n
   for (const { code, stderr } of losers)
     expect([code, stderr]).toEqual([2, expect.stringMatching(/vitalsync runs here already \(process \d+\)/)])
   await Promise.any(all.map((program) => program.said(isReady)))
-  expect(await rowsIn(folder)).toBeGreaterThan(0)
+  expect((await scoresIn(folder)).all.size).toBeGreaterThan(0)
 })
 
 test('a data folder that may not be written to is named, with what to do', { timeout }, async ({

@@ -85,17 +85,23 @@ export const test = base.extend<Fixtures>({
 
 export const isReady = /Working by schedule/
 
-/** The day of some people ends at each full hour, and brings further scores: rows count only for days that have ended before. */
-const countedUntil = new Date(Date.now() - 2 * DAY)
+/** At each full hour the day of some people ends, and brings further scores: these days had ended everywhere before the first start. */
+const endedBefore = new Date(Date.now() - 2 * DAY)
 
-export async function rowsIn(folder: string): Promise<number> {
+/** The keys of all scores of the warehouse; and, with their values, the scores of days that cannot get any more. */
+export async function scoresIn(folder: string): Promise<{ all: Set<string>; ended: string[] }> {
   const running = await readRunning(folder)
   const client = new pg.Client({ connectionString: running?.databaseUrl ?? 'nothing runs here' })
   await client.connect()
-  const text = 'select count(*)::int as n from warehouse.scores where score_date_time < $1'
-  const { rows } = await client.query(text, [countedUntil])
+  const { rows } = await client.query<{ at: Date; key: string; value: number }>(
+    `select score_date_time as at, concat_ws(' ', external_id, type, score_date_time) as key, value
+     from warehouse.scores order by key`,
+  )
   await client.end()
-  return rows[0].n
+  return {
+    all: new Set(rows.map(({ key }) => key)),
+    ended: rows.flatMap(({ at, key, value }) => (at < endedBefore ? [`${key}: ${value}`] : [])),
+  }
 }
 
 export async function nothingLeft(folder: string): Promise<void> {
