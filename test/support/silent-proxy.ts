@@ -22,6 +22,8 @@ export type SilentProxy = {
   redirect(serverUrl: string): void
   /** Ends every connection, and returns how many there were. */
   dropAll(): number
+  /** Whether the connection that reaches the server from this port swallows what the server sends. */
+  isSilentTo(port: number | undefined): boolean
   /** How many bytes were swallowed so far. */
   swallowedBytes(): number
   close(): Promise<void>
@@ -31,12 +33,12 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
   let target = new URL(serverUrl)
   let swallowed: readonly Direction[] = []
   let swallowedBytes = 0
-  const links = new Set<{ swallowed: readonly Direction[]; sockets: readonly Socket[] }>()
+  const links = new Set<{ swallowed: readonly Direction[]; sockets: readonly [client: Socket, upstream: Socket] }>()
   let cutText: string | undefined
   let trap: { texts: readonly string[]; sprung: () => void } | undefined
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
-    const link = { swallowed, sockets: [client, upstream] as const }
+    const link = { swallowed, sockets: [client, upstream] as [Socket, Socket] }
     let seen = 0
     links.add(link)
     const forward = (from: Socket, to: Socket, direction: Direction) => {
@@ -102,6 +104,8 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
       target = new URL(serverUrl)
     },
     dropAll,
+    isSilentTo: (port) =>
+      [...links].some(({ swallowed, sockets }) => sockets[1].localPort === port && swallowed.includes('to-client')),
     swallowedBytes: () => swallowedBytes,
     async close() {
       server.close()

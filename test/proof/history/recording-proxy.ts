@@ -16,6 +16,8 @@ export type RecordingProxy = {
 type ProxyOptions = {
   readonly serviceUrl: string
   readonly history: History
+  /** Whether answers to the connection from this port are lost on their way to the fleet. */
+  isLostTo?(port: number | undefined): boolean
   /** The version of an item of the harness; undefined of items of others. */
   readonly versionOf: (log: Readonly<Record<string, unknown>>) => ItemVersion | undefined
 }
@@ -26,15 +28,14 @@ type Exchange = {
   readonly body: string
   readonly sentAtMs: number
   readonly answeredAtMs: number
-  /** The caller had not hung up when the answer came. */
+  /** The caller had not hung up when the answer came, and the way to it was open. */
   readonly isHeard: boolean
   /** Undefined: the service broke off before its answer was whole. */
   readonly answer: { readonly status: number; readonly etag: string | undefined; readonly body: string } | undefined
 }
 
 /**
- * Stands between the fleet and the Profile Service and records each request with the answer of the service. It does not
- * know whether the answer reached the fleet.
+ * Stands between the fleet and the Profile Service and records each request with the answer of the service.
  */
 export async function openRecordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
   const agent = new Agent({ keepAlive: true })
@@ -59,7 +60,7 @@ export async function openRecordingProxy(options: ProxyOptions): Promise<Recordi
 type Forwarding = ProxyOptions & { readonly agent: Agent; readonly held: HeldAnswers }
 
 async function forward(
-  { serviceUrl, agent, held }: Forwarding,
+  { serviceUrl, agent, held, isLostTo }: Forwarding,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<Exchange> {
@@ -79,7 +80,7 @@ async function forward(
     const answeredAtMs = Date.now()
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
     const text = await textOf(answer, outgoing)
-    const isHeard = !outgoing.destroyed
+    const isHeard = !outgoing.destroyed && !isLostTo?.(incoming.socket.remotePort)
     outgoing.end()
     settle?.(isHeard)
     const { statusCode = 0, headers } = answer

@@ -72,8 +72,10 @@ export async function openStage({ seed, queue, folder }: StageOptions, closeStac
   const control = openSandboxControl(`http://127.0.0.1:${port}`, credentials)
   await untilDerived(control)
   const history = await openHistory(folder)
-  const proxy = closeStack.add(await openRecordingProxy({ serviceUrl: control.url, history, versionOf }), 'proxy')
-  const upstream = closeStack.add(await startSilentProxy(proxy.url), 'way to the service')
+  const upstream = closeStack.add(await startSilentProxy(control.url), 'way to the service')
+  const recording = { serviceUrl: control.url, history, versionOf, isLostTo: upstream.isSilentTo }
+  const proxy = closeStack.add(await openRecordingProxy(recording), 'proxy')
+  upstream.redirect(proxy.url)
   const { clientId, clientSecret } = credentials
   const shared = { ...settings, UPSTREAM_CLIENT_ID: clientId, UPSTREAM_CLIENT_SECRET: clientSecret }
   const addresses = { DATABASE_URL: databaseUrl, QUEUE_URL: queueUrl, UPSTREAM_URL: upstream.url }
