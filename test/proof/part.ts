@@ -20,6 +20,8 @@ export type ProofOptions = {
   /** `--hours N`: for parts that search until their time is over. */
   hours: number | undefined
   seed: number
+  /** `--tests FILE`: sql-mutants decides again what these files kill, and nothing else. */
+  tests?: readonly string[] | undefined
   /** A folder that lasts between runs: a part that was interrupted continues from what it keeps there. */
   stateFolder: string
   print(line: string): void

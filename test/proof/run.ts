@@ -7,6 +7,9 @@
  *   npm run proof -- --hours 2         how long parts search that have no end of their own
  *   npm run proof -- --seed 7          the sample and the plan of faults that this number chooses
  *   npm run proof -- --page            the page alone, from the results that are there
+ *   npm run proof -- --only sql-mutants --tests test/…/outbox.test.ts
+ *                                      decides again which mutants of SQL this file kills, after a change of it or of its
+ *                                      statements; writes killers.json alone
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,13 +30,16 @@ const print = (line: string) => void process.stdout.write(`${line}\n`)
 
 const { values } = readArguments()
 const unknown = values.only?.filter((name) => !parts.some((part) => part.name === name)) ?? []
+/** Such a run has no figures for the page. */
+const isPartial = values.short || values.tests !== undefined
 const numbers = [values.hours ?? '1', values.seed].map(Number)
 if (unknown.length > 0)
   end(`no part is called ${unknown.join(', ')}: there are ${parts.map(({ name }) => name).join(', ')}`)
 else if (!numbers.every((number) => Number.isFinite(number) && number >= 0))
   end('--hours and --seed want a number, such as 2')
+else if (values.tests && values.only?.join() !== 'sql-mutants') end('--tests goes with --only sql-mutants')
 else if (!values.page) await proveAll(chosenParts())
-if (!values.short && process.exitCode !== 2) writeFileSync(page, pageOf(parts, readResults()))
+if (!isPartial && process.exitCode !== 2) writeFileSync(page, pageOf(parts, readResults()))
 
 function readArguments() {
   try {
@@ -43,12 +49,13 @@ function readArguments() {
         page: { type: 'boolean', default: false },
         only: { type: 'string', multiple: true },
         hours: { type: 'string' },
+        tests: { type: 'string', multiple: true },
         seed: { type: 'string', default: String(dayOfEpoch()) },
       },
     })
   } catch (error) {
     end(
-      `${error instanceof Error ? error.message : error}\nThere are --short, --only PART, --hours N, --seed N and --page.`,
+      `${error instanceof Error ? error.message : error}\nThere are --short, --only PART, --hours N, --seed N, --tests FILE and --page.`,
     )
     process.exit()
   }
@@ -65,9 +72,8 @@ function chosenParts(): ProofPart[] {
 async function proveAll(chosen: readonly ProofPart[]): Promise<void> {
   const form = values.short ? 'short' : 'whole'
   const minutes = chosen.reduce((sum, part) => sum + part.minutes[form], 0)
-  print(
-    `${chosen.map(({ name }) => name).join(', ')}: about ${minutes} minutes on two quiet cores, seed ${values.seed}`,
-  )
+  const length = values.tests ? 'some minutes' : `about ${minutes} minutes`
+  print(`${chosen.map(({ name }) => name).join(', ')}: ${length} on two quiet cores, seed ${values.seed}`)
   for (const part of chosen) {
     const result = await prove(part)
     if (!result.holds) process.exitCode = 1
@@ -82,7 +88,7 @@ async function prove(part: ProofPart): Promise<ProofResult> {
   mkdirSync(stateFolder, { recursive: true })
   const hours = values.hours === undefined ? undefined : Number(values.hours)
   const seed = Number(values.seed)
-  const result = await part.run({ short: values.short, hours, seed, stateFolder, print })
+  const result = await part.run({ short: values.short, hours, seed, tests: values.tests, stateFolder, print })
   const minutes = Math.round((performance.now() - began) / 6000) / 10
   for (const { title, columns, rows } of result.tables) {
     print(`${title}\n  ${columns.join(' · ')}`)
@@ -90,7 +96,7 @@ async function prove(part: ProofPart): Promise<ProofResult> {
   }
   print(`${part.name}: ${result.holds ? 'holds' : 'does not hold'} after ${minutes} minutes`)
   const { name, checks, promises } = part
-  if (values.short) return result
+  if (isPartial) return result
   const allMinutes = minutesOfPieces(stateFolder, { minutes, isLast: result.holds })
   writeResult({ name, checks, promises, seed, minutes: allMinutes, ...conditions(), ...result })
   return result

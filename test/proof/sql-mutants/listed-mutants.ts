@@ -47,4 +47,4 @@ export function killersAfter(before: Killers, judged: readonly Judged[], tests: 
 const isNoticedByRace = /lock/
 
 export const writeKillers = (killers: Killers): void =>
-  writeFileSync(place('killers.json'), `${JSON.stringify(killers, null, 1)}\n`)
+  writeFileSync(place('killers.json'), `${JSON.stringify(killers, null, 2)}\n`)

@@ -7,6 +7,7 @@ import { explained, tablesOf, unexplained } from './figures.ts'
 import { type Killers, killersAfter, knownSurvivors, readKillers, writeKillers } from './listed-mutants.ts'
 import { mutantsOf } from './mutants.ts'
 import { type Judged, playMutants } from './play.ts'
+import { playFiles } from './play-files.ts'
 import { playSample } from './play-sample.ts'
 import { type Recording, recordedFiles, recordStatements } from './recording.ts'
 import { endTests } from './run-tests.ts'
@@ -26,7 +27,8 @@ export const part: ProofPart = {
   run: (options) =>
     withServer((serverUrl) => {
       const ms = options.short ? SHORT_MINUTES * MINUTE : options.hours && options.hours * HOUR
-      return untilStopped(ms, (signal) => (options.short ? runSample : runWhole)({ ...options, serverUrl, signal }))
+      const runForm = options.tests ? runFiles : options.short ? runSample : runWhole
+      return untilStopped(ms, (signal) => runForm({ ...options, serverUrl, signal }))
     }),
 }
 
@@ -113,16 +115,19 @@ function resultOf({ recording, judged, refused, unprinted, killers }: Piece, { p
   }
 }
 
-async function runSample({ stateFolder, seed, print, serverUrl, signal }: RunOptions): Promise<ProofResult> {
-  return playSample({
+const runSample = (options: RunOptions) => playSample({ ...playingOf(options), seed: options.seed })
+
+const runFiles = (options: RunOptions) => playFiles({ ...playingOf(options), files: options.tests ?? [] })
+
+function playingOf({ stateFolder, print, serverUrl, signal }: RunOptions) {
+  return {
     killers: readKillers(),
-    seed,
-    record: (files) => recordStatements(files, { stateFolder, filesMax: files.length }),
-    mutantsOf: async (recording) => (await mutantsIn(recording, serverUrl)).mutants,
+    record: (files: readonly string[]) => recordStatements(files, { stateFolder, filesMax: files.length }),
+    mutantsOf: async (recording: Recording) => (await mutantsIn(recording, serverUrl)).mutants,
     ...placesIn(stateFolder),
     signal,
     print,
-  })
+  }
 }
 
 function placesIn(stateFolder: string) {

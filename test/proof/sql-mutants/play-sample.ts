@@ -9,15 +9,16 @@ import { type Recording, recordedFiles } from './recording.ts'
 import { sampleOf } from './sample.ts'
 import { createStepsOf } from './steps.ts'
 
-type SampleOptions = Omit<PlayOptions, 'mutants' | 'stepsOf'> & {
-  readonly killers: Killers
-  readonly seed: number
+const AGAIN = 'npm run proof -- --only sql-mutants --tests FILE decides its mutants again, in minutes.'
+
+/** A play of some mutants: those that the tests of chosen files send. */
+export type PartialPlay = Omit<PlayOptions, 'mutants' | 'stepsOf'> & {
   record(files: readonly string[]): Promise<Recording>
   mutantsOf(recording: Recording): Promise<readonly Mutant[]>
 }
 
 /** Mutants that the whole run killed, each against the file that killed it: some files, chosen by the seed. */
-export async function playSample(options: SampleOptions): Promise<ProofResult> {
+export async function playSample(options: PartialPlay & { readonly seed: number }): Promise<ProofResult> {
   const { killers, seed, signal, print } = options
   const sample = sampleOf(killers, seed)
   const recording = await options.record(recordedFiles().filter((file) => sample[basename(file)]))
@@ -39,6 +40,7 @@ export async function playSample(options: SampleOptions): Promise<ProofResult> {
   const faults = faultsOf(judged, wanted.length)
   if (signal.aborted) print('The sample was cut by its time.')
   for (const fault of faults) print(fault)
+  if (stale.length + faults.length > 0) print(`After a change of a file of tests or of its statements: ${AGAIN}`)
   return {
     holds: faults.length === 0 && stale.length === 0,
     tables: tablesOf(judged, new Map()),

@@ -6,6 +6,7 @@ import { type Mutant, mutantsOf } from './mutants.ts'
 import type { Outcome } from './plan.ts'
 import { groupsOf, type Judged } from './play.ts'
 import { addResult, type DuePlay } from './play-batch.ts'
+import { changesOf } from './play-files.ts'
 import { faultsOf, staleIds } from './play-sample.ts'
 import { sampleOf } from './sample.ts'
 import { digestOf, statementsOf } from './statements.ts'
@@ -184,4 +185,13 @@ test('a sample is the same for the same seed, another for another, and none of s
   expect(sampleOf(slow, 7)).toEqual({})
   expect(Object.values(sampleOf(killers, 7)).flat()).toHaveLength(40)
   expect(Object.keys(sampleOf(killers, 7)).length).toBeLessThan(5)
+})
+
+test('a file of tests that is played again names its kills that are gone, and those that live', () => {
+  const own = { 'runs.test.ts': { seconds: 1, ids: ['kept', 'gone', 'alive'] } }
+
+  const { gone, alive } = changesOf(own, [judgedOf('kept', 'killed'), judgedOf('alive', 'survived')])
+
+  expect(gone).toEqual([expect.stringContaining('gone')])
+  expect(alive).toEqual(['killed before, and now survived: alive'])
 })
