@@ -19,6 +19,14 @@ export function pureTests(root: string, below = 'test'): string[] {
 
 type Imports = { readonly files: readonly string[]; readonly packages: readonly string[] }
 
+/** These files of the checkout, and what they import at any distance. */
+export function reachedFiles(root: string, files: readonly string[]): string[] {
+  const importsOf = importReader(root)
+  const reached = new Set(files)
+  for (const next of reached) for (const imported of importsOf(next).files) reached.add(imported)
+  return [...reached].toSorted()
+}
+
 function isPure(file: string, importsOf: (file: string) => Imports): boolean {
   const reached = new Set([file])
   for (const next of reached) {

@@ -5,9 +5,8 @@ import { rooms } from './rooms.ts'
 import { describeUnexplained, scoreTable } from './tables.ts'
 
 /*
- * `npm run mutants -- ROOM [FILE …]`: the mutants of one room, or of some of its files, that no test notices. Meant for the work on
- * tests: results are reused from run to run, and a changed helper or a changed file beside the mutated file is not seen. After such
- * a change remove `.vitest/mutants-by-hand`.
+ * `npm run mutants -- ROOM [FILE …]`: the mutants of one room, or of some of its files, that no test notices. Results that still hold
+ * are reused from run to run.
  */
 const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
 const [name, ...only] = process.argv.slice(2)

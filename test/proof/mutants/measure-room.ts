@@ -33,14 +33,14 @@ export type RoomResult = {
 export async function measureRoom(room: Room, measurement: Measurement): Promise<RoomResult> {
   const { root, stateFolder, print } = measurement
   print(`${room.name}: mutants against all tests of the room`)
-  const mutants = await mutantsKilledBy(room.name, room.sources, testsOf(room, root), measurement)
+  const mutants = await mutantsKilledBy({ ...room, tests: testsOf(room, root) }, measurement)
   const unnoticed = mutants.filter(isUnnoticed)
   print(`${room.name}: the compiler checks ${unnoticed.length} mutants that no test notices`)
   const compiling = new Set(await compilingMutants(root, unnoticed, join(stateFolder, 'compile')))
   const valid = mutants.filter(
     (mutant) => mutant.state !== 'invalid' && (!isUnnoticed(mutant) || compiling.has(mutant)),
   )
-  const simulated = room.simulated ? await mutantsKilledBySimulation(room.name, room.simulated, measurement) : []
+  const simulated = room.simulated ? await mutantsKilledBySimulation(room, room.simulated, measurement) : []
   const known = knownSurvivors(room.name)
   const knownByKey = new Map(known.map((survivor) => [survivorKey(survivor), survivor]))
   const survivors = [...compiling].map((mutant) => ({ mutant, known: knownByKey.get(survivorKey(mutant)) }))
@@ -67,24 +67,23 @@ function testsOf({ name, tests, engines }: Room, root: string): string[] {
 const isUnnoticed = ({ state }: Mutant): boolean => state === 'survived' || state === 'unreached'
 
 function mutantsKilledBySimulation(
-  name: string,
+  { name, engines }: Room,
   sources: readonly string[],
   measurement: Measurement,
 ): Promise<Mutant[]> {
   measurement.print(`${name}: mutants against the simulation alone, ${measurement.worlds} worlds`)
   const environment = { ...measurement.environment, SIMULATION_WORLDS: `${measurement.worlds}` }
-  return mutantsKilledBy(`${name}-simulation`, sources, simulation, { ...measurement, environment })
+  const alone = { name: `${name}-simulation`, sources, tests: simulation, engines }
+  return mutantsKilledBy(alone, { ...measurement, environment })
 }
 
 function mutantsKilledBy(
-  name: string,
-  sources: readonly string[],
-  tests: readonly string[],
+  { name, sources, tests, engines }: Pick<Room, 'name' | 'sources' | 'tests' | 'engines'>,
   { root, stateFolder, only, environment, print }: Measurement,
 ): Promise<Mutant[]> {
   const files = globSync([...sources], { cwd: root }).filter((file) => only?.includes(file) ?? true)
   if (files.length === 0) return Promise.resolve([])
-  return runStryker({ root, name, sources: files, tests, environment, stateFolder, print })
+  return runStryker({ root, name, sources: files, tests, engines, environment, stateFolder, print })
 }
 
 export type FileScore = {

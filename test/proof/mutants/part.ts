@@ -1,11 +1,10 @@
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { HOUR } from '../../../src/base/time/units.ts'
 import setupEngines from '../../support/test-engines.ts'
 import type { ProofOptions, ProofPart, ProofResult, Survivor } from '../part.ts'
 import { measureRoom, type RoomResult } from './measure-room.ts'
 import { type Room, rooms } from './rooms.ts'
-import { digestOfReport, surroundingsHash } from './run-stryker.ts'
+import { digestOfReport } from './run-stryker.ts'
 import { sampleOfRooms } from './sample.ts'
 import type { KnownSurvivor } from './survivors.ts'
 import { describeUnexplained, percentOf, scoreTable } from './tables.ts'
@@ -23,8 +22,7 @@ export const part: ProofPart = {
   minutes: { short: 3, whole: 60 },
   async run(options: ProofOptions): Promise<ProofResult> {
     const chosen: Chosen = options.short ? sampleOfRooms(root, rooms, options.seed) : rooms.map((room) => ({ room }))
-    // Results of other sources or helpers are not reused: Stryker compares the mutated files and the test files only.
-    const stateFolder = join(options.stateFolder, `mutants-${await surroundingsHash(root)}`)
+    const { stateFolder } = options
     const worlds = options.short ? WORLDS.short : WORLDS.whole
     const results = await withEngines(chosen, async (environment) => {
       const measured: RoomResult[] = []

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { globSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { reachedFiles } from '../../../config/pure-tests.ts'
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 export type StrykerRun = {
@@ -12,6 +13,8 @@ export type StrykerRun = {
   readonly name: string
   readonly sources: readonly string[]
   readonly tests: readonly string[]
+  /** The tests start engines and processes, which may run any file. */
+  readonly engines: boolean
   readonly environment: Readonly<Record<string, string>>
   readonly stateFolder: string
   print(line: string): void
@@ -19,17 +22,15 @@ export type StrykerRun = {
 
 /**
  * Runs Stryker as a child, unless its report of the same sources and tests is there. Where some have changed, results that still hold
- * are taken from the run before.
+ * are taken from the run before; where a file around them has, which Stryker does not see, none are.
  */
 export async function runStryker(run: StrykerRun): Promise<Mutant[]> {
   await mkdir(run.stateFolder, { recursive: true })
   const place = (kind: string) => join(run.stateFolder, `${run.name}-${kind}.json`)
-  const digest = await digestOfFiles(
-    run.root,
-    [...run.sources, ...run.tests].toSorted(),
-    run.environment['SIMULATION_WORLDS'] ?? '',
-  )
-  if ((await digestOfReport(run)) !== digest) {
+  const digest = await digestOf(run)
+  const known = await digestOfReport(run)
+  if (known?.own !== digest.own || known.around !== digest.around) {
+    if (known?.around !== digest.around) await rm(place('incremental'), { force: true })
     await writeFile(place('config'), `${JSON.stringify(strykerOptions(run, place('report')), undefined, 2)}\n`)
     const exitCode = await strykerEnds(run, place('config'))
     if (exitCode !== 0) throw new Error(`run Stryker on ${run.name}: it ended with ${exitCode}; its lines are above`)
@@ -38,12 +39,36 @@ export async function runStryker(run: StrykerRun): Promise<Mutant[]> {
   return mutantsOf(JSON.parse(await readFile(place('report'), 'utf8')))
 }
 
-/** A digest of the sources and tests that the report of a run is about; undefined without a report. */
+/** `own`: of the sources and tests. `around`: of the other files that the tests reach. */
+type Digest = { readonly own: string; readonly around: string }
+
+/** The digest of the run whose report is there; undefined without a report. */
 export const digestOfReport = ({ stateFolder, name }: Pick<StrykerRun, 'stateFolder' | 'name'>) =>
   readFile(join(stateFolder, `${name}-digest.json`), 'utf8').then(
-    (text): unknown => JSON.parse(text),
+    (text): Digest => JSON.parse(text),
     () => undefined,
   )
+
+export async function digestOf({
+  root,
+  sources,
+  tests,
+  engines,
+  environment,
+}: Omit<StrykerRun, 'print'>): Promise<Digest> {
+  const own = [...sources, ...tests].toSorted()
+  const all = globSync('{src,jobs,config,test}/**/*.{ts,tsx,mjs,json,sql}', { cwd: root })
+  const reached = new Set(engines ? all : reachedFiles(root, [...own, ...settings]))
+  // Which file reads a list or a statement is not followed.
+  const around = all.filter((file) => (reached.has(file) || /\.(json|sql)$/.test(file)) && !own.includes(file))
+  const surrounding = around.filter((file) => !/\.test\.ts$|^test\/proof\//.test(file))
+  return {
+    own: await digestOfFiles(root, own, environment['SIMULATION_WORLDS'] ?? ''),
+    around: await digestOfFiles(root, [...surrounding, ...settings, 'package-lock.json'].toSorted(), ''),
+  }
+}
+
+const settings = ['test/proof/mutants/vitest.config.ts', 'test/proof/mutants/fixed-seeds.ts']
 
 async function digestOfFiles(root: string, files: readonly string[], before: string): Promise<string> {
   const hash = createHash('sha256').update(before)
@@ -93,13 +118,3 @@ const strykerEnds = ({ root, environment, print }: StrykerRun, configFile: strin
     child.once('error', reject)
     child.once('close', resolve)
   })
-
-/**
- * A hash of the files whose changes Stryker does not see: those that neither are mutated nor hold tests. A result is reused only
- * while it is the same.
- */
-export async function surroundingsHash(root: string): Promise<string> {
-  const files = globSync(['{src,jobs,config,test}/**/*.{ts,tsx,mjs,json,sql}', 'package-lock.json'], { cwd: root })
-  const surrounding = files.filter((file) => !/\.test\.ts$|^test\/proof\//.test(file))
-  return digestOfFiles(root, surrounding.toSorted(), '')
-}
