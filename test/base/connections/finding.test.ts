@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clockFinding } from '../../../src/base/connections/finding.ts'
+import { clockFinding, note } from '../../../src/base/connections/finding.ts'
 import { SECOND } from '../../../src/base/time/units.ts'
 
 test.for([
@@ -21,4 +21,9 @@ test.for([
 test('a clock that is too far off says what to do, a clock that is right says nothing', () => {
   expect(clockFinding('the database', 31 * SECOND).hint).toBe('Set both clocks by NTP: up to 30 s are borne.')
   expect(clockFinding('the database', 0)).not.toHaveProperty('hint')
+})
+
+test('a note says what to know and what to do', () => {
+  const [subject, text, hint] = ['the queue', 'it is old', 'Update it.'] as const
+  expect(note(subject, text, hint)).toEqual({ subject, state: 'note', text, hint })
 })

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { RecordExaminer } from '../../../src/pipeline/transfer/examine-records.ts'
@@ -12,6 +13,12 @@ const schema = z.strictObject({
   ends: z.iso.datetime({ offset: true }).nullable().optional(),
   parts: z.array(z.strictObject({ name: z.string(), unit: z.string() })).optional(),
   more: z.record(z.string(), z.string()).optional(),
+  body: z.strictObject({ mass: z.number(), sites: z.array(z.string()).optional() }).optional(),
+  levels: z.array(z.enum(['low', 'high'])).optional(),
+  times: z.array(z.iso.datetime({ offset: true })).optional(),
+  rows: z.array(z.array(z.number())).optional(),
+  goal: z.union([z.number(), z.literal('none')]).optional(),
+  any: z.unknown().optional(),
 })
 const kinds = [
   { path: '', field: 'type', units: { weight: 'kg', mood: '' } },
@@ -53,6 +60,28 @@ test.for<[object, readonly string[]]>([
     { parts: [null, 'fat', { name: 'fat', unit: 'kg', age: 1 }] },
     ['null parts[] null', 'type parts[] string', 'extra parts[].age'],
   ],
+  [
+    { body: { mass: '71', sites: [1], age: 2 } },
+    ['type body.mass string', 'extra body.age', 'type body.sites[] number'],
+  ],
+  [{ body: {} }, ['missing body.mass']],
+  [{ body: [] }, ['type body list']],
+  [{ levels: ['low', 'LOW', 'lowest', 1] }, ['case levels[] LOW', 'word levels[] lowest', 'type levels[] number']],
+  [{ times: ['2026-03-01T08:00:00.123Z', '2026-03-01T08:00:00.1239Z'] }, ['precision times[]']],
+  [
+    { rows: [[1], ['1'], 1, { length: 1, 0: 'x' }] },
+    ['type rows[][] string', 'type rows[] number', 'type rows[] object'],
+  ],
+  [{ goal: 'none' }, []],
+  [{ goal: 'no' }, ['word goal no']],
+  [{ goal: true }, ['type goal boolean']],
+  [{ any: [{}] }, []],
+  [{ type: 7, unit: 'lb' }, ['type type number']],
+  [{ unit: 7 }, ['type unit number']],
+  [{ at: '2026-03-01T08:00:00.123999999Z' }, ['precision at']],
+  [{ at: '2026-03-01T08:00:00.123456Z' }, ['precision at']],
+  [{ at: '2026-03-01T08:00:00.1230000+01' }, ['precision at']],
+  [{ at: '2026-03-01T08:00:00,1234567Z' }, []],
 ])('%j', ([change, misfits]) => {
   expect(found({ ...record, ...change })).toEqual(misfits)
 })
@@ -70,6 +99,20 @@ test('a kind that is not known is one also where records of the stream have no u
 
   expect(found({ name: 'chronotype' }, known)).toEqual([])
   expect(found({ name: 'new habit' }, known)).toEqual(['kind name new habit'])
+})
+
+test('a kind is looked up alone, and a closed list of kinds shows a word', () => {
+  const examiner = new RecordExaminer({ schema, kinds })
+  const whats = (fields: object) => examiner.kindMisfitOf({ ...record, ...fields })?.what
+
+  expect(examiner.typeField).toBe('type')
+  expect([whats({}), whats({ unit: 'lb', value: 'x' }), whats({ type: 'new' })]).toEqual([undefined, 'unit', 'kind'])
+
+  const plain = new RecordExaminer({ schema })
+  expect([plain.typeField, plain.kindMisfitOf({ ...record, type: 'new' })]).toEqual([undefined, undefined])
+
+  const closed = { schema, kinds: [{ path: '', field: 'state', units: { low: '' } }] }
+  expect(found({ ...record, state: 'lowest' }, closed)).toEqual(['word state lowest'])
 })
 
 test('without kinds no word is shown', () => {
@@ -92,3 +135,82 @@ test('a misfit is one object, and endless new names cost neither memory nor an e
   expect(all.size).toBeLessThanOrEqual(401)
   expect(examiner.examine({ ...record, confidence: 3 })[0]).toBe(first)
 })
+
+test('further misfits share one object for each kind of misfit, without their words', () => {
+  const examiner = new RecordExaminer({ schema: z.strictObject({ state: z.enum(['low']) }), kinds: [] })
+  const letters = (n: number) => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
+  const all = Array.from({ length: 420 }, (_, n) => examiner.examine({ state: letters(n) })[0])
+
+  expect(all[399]).toEqual({ what: 'word', path: 'state', detail: letters(399) })
+  expect(all[400]).toEqual({ what: 'word', path: '*', detail: '' })
+  expect(all[419]).toBe(all[400])
+  expect(examiner.examine({ state: 'low', [letters(1)]: 1 })).toEqual([{ what: 'extra', path: '*', detail: '' }])
+})
+
+test('of a record two hundred names are looked at, and of a list fifty elements', () => {
+  const many = Object.fromEntries(Array.from({ length: 230 }, (_, n) => [`extra_${n}`, n]))
+  const levels = (wrongAt: number) => Array.from({ length: 60 }, (_, n) => (n === wrongAt ? 'wrong' : 'low'))
+
+  expect(found({ ...record, ...many })).toHaveLength(195)
+  expect([found({ ...record, levels: levels(49) }), found({ ...record, levels: levels(50) })]).toEqual([
+    ['word levels[] wrong'],
+    [],
+  ])
+})
+
+/** How often the names of a record are listed while it is examined: once for each remembered shape that it is compared with. */
+function listingsOf(examiner: RecordExaminer, names: readonly string[]): number {
+  let listings = 0
+  const counted = new Proxy(Object.fromEntries(names.map((name) => [name, 1])), {
+    ownKeys(target) {
+      listings += 1
+      return Reflect.ownKeys(target)
+    },
+  })
+  examiner.examine(counted)
+  return listings
+}
+
+test('a record of a remembered shape is only compared: of forty shapes, with at most two hundred names', () => {
+  const shape = (n: number) => [`field_${n}`]
+  const known = { schema: z.looseObject({}) }
+  const examiner = new RecordExaminer(known)
+  for (let n = 0; n < 60; n += 1) listingsOf(examiner, shape(n))
+
+  const anew = listingsOf(new RecordExaminer(known), shape(0))
+  expect(anew).toBeGreaterThan(1)
+  expect([0, 39].map((n) => listingsOf(examiner, shape(n)))).toEqual([1, 40])
+  expect([40, 59].map((n) => listingsOf(examiner, shape(n)))).toEqual([40 + anew, 40 + anew])
+
+  const names = (count: number) => Array.from({ length: count }, (_, n) => `field_${n}`)
+  const again = [200, 201].map((count) => {
+    const other = new RecordExaminer(known)
+    listingsOf(other, names(count))
+    return listingsOf(other, names(count))
+  })
+  expect(again).toEqual([1, anew])
+})
+
+const value = fc.oneof(
+  fc.constantFrom<unknown>(null, true, 71, '71', 'low', 'HIGH', 'kg', 'fat', '2026-03-01T08:00:00.1234Z', undefined),
+  fc.constantFrom<unknown>([], ['low'], [1], [[1]], [null], {}, { mass: 1 }, { name: 'fat', unit: 'g' }, [{ name: 1 }]),
+)
+const names = [...Object.keys(schema.shape), 'extra']
+const records = fc.array(
+  fc
+    .tuple(fc.shuffledSubarray(names), fc.array(value, { minLength: names.length, maxLength: names.length }))
+    .map(([some, values]) => Object.fromEntries(some.map((name, index) => [name, values[index]]))),
+  { minLength: 1, maxLength: 12 },
+)
+
+test('what is found in a record does not hang on the records before it', () =>
+  fc.assert(
+    fc.property(records, (all) => {
+      const examiner = new RecordExaminer({ schema, kinds })
+      for (const one of [...all, ...all]) {
+        const alone = new RecordExaminer({ schema, kinds }).examine(one)
+        expect(examiner.examine(one)).toEqual(alone)
+      }
+    }),
+    { numRuns: 60, seed: 114 },
+  ))

@@ -35,6 +35,12 @@ test('the newest answer says when a field was seen, whichever comes last', () =>
   ])
 })
 
+test('of 33 records one is counted, whichever it is', () => {
+  const tally = new FieldTally([])
+  tally.addAnswer(many(33, { a: 1 }), 1)
+  expect(tally.take()).toEqual([{ name: 'a', records: 1, present: 1, seenAtMs: 1 }])
+})
+
 test('each record of short answers is counted in its turn', () => {
   const tally = new FieldTally([])
   for (let times = 0; times < 40; times += 1) tally.addAnswer(answer({ a: 1 }, { b: 1 }, { b: 1 }, { b: 1 }), 1)
@@ -44,8 +50,32 @@ test('each record of short answers is counted in its turn', () => {
 test('names that may be data, and more than a hundred names, are not counted', () => {
   const tally = new FieldTally([])
   const names = Array.from({ length: 200 }, (_, index) => [`field_${index}`, 1])
-  tally.addAnswer(answer({ '2026-03-01': 1, 'a b': 2, ...Object.fromEntries(names) }), 1)
+  tally.addAnswer(answer({ '2026-03-01': 1, 'a b': 2 }), 1)
+  expect(tally.take()).toEqual([])
+  tally.addAnswer(answer(Object.fromEntries(names)), 1)
   expect(tally.take()).toHaveLength(100)
+  tally.addAnswer(answer({ field_0: 1, field_199: 1 }), 1)
+  expect(tally.take().flatMap(({ name, present }) => (present > 0 ? name : []))).toEqual(['field_0'])
+})
+
+test('no field is usual, and none has stopped, before that is learned', () => {
+  expect(new FieldTally([]).addAnswer(answer({ a: 1 }), 5)).toEqual([])
+})
+
+test('counts that could not be written are part of the next ones', () => {
+  const tally = new FieldTally([])
+  tally.addAnswer(answer({ a: 1 }), 7)
+  tally.addAnswer(answer({ b: 1 }), 6)
+  const taken = tally.take()
+  tally.putBack(taken)
+  tally.addAnswer(answer({ b: 1 }), 9)
+
+  expect(tally.take()).toEqual([
+    { name: 'a', records: 3, present: 1, seenAtMs: 7 },
+    { name: 'b', records: 3, present: 2, seenAtMs: 9 },
+  ])
+  tally.putBack([{ name: 'b', records: 2, present: 1, seenAtMs: 8 }])
+  expect(tally.take()).toEqual([{ name: 'b', records: 2, present: 1, seenAtMs: 8 }])
 })
 
 test('a usual field has stopped in an answer none of whose records has a value of it', () => {
