@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hashBigint, hashRangeOf } from '../../../src/pipeline/fleet/hash-ranges.ts'
-import { createDivision } from '../../../src/pipeline/warehouse/divided/division.ts'
 
 const seed = 20261124
 const anyId = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String)
@@ -60,34 +59,4 @@ test('the last range takes what an even cut leaves over', () => {
   // 997 equal ranges leave 966 hashes over, and this id has one of them.
   expect(hashBigint('5641343')).toBe(2_147_482_765)
   expect(hashRangeOf('5641343', 997)).toBe(996)
-})
-
-test('items are split by range: each once, in their former order, and no part is empty', () => {
-  const ids = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 60 })
-  fc.assert(
-    fc.property(ids, fc.integer({ min: 1, max: 16 }), (drawn, count) => {
-      const items = drawn.map((id, index) => ({ profileId: String(id), index }))
-      const division = createDivision(count)
-      const parts = division.split(items, ({ profileId }) => profileId)
-      expect(parts.flat().toSorted((a, b) => a.index - b.index)).toEqual(items)
-      for (const part of parts) {
-        expect(part.length).toBeGreaterThan(0)
-        expect(new Set(part.map(({ profileId }) => division.keyOf(profileId))).size).toBe(1)
-        expect(part).toEqual(part.toSorted((a, b) => a.index - b.index))
-      }
-      expect(parts).toHaveLength(new Set(items.map(({ profileId }) => division.keyOf(profileId))).size)
-    }),
-    { seed, numRuns: 300 },
-  )
-})
-
-test('with one range no id is looked at, and the result is not the given list itself', () => {
-  const unread = () => expect.unreachable()
-  const several = [1, 2, 3]
-
-  expect(createDivision(4).split([], unread)).toEqual([])
-  expect(createDivision(1).split([], unread)).toEqual([])
-  expect(createDivision(1).split(several, unread)).toEqual([[1, 2, 3]])
-  expect(createDivision(1).split(several, unread)[0]).not.toBe(several)
-  expect(createDivision(1).keyOf('not even a number')).toBe(0)
 })

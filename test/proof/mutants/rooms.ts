@@ -42,7 +42,7 @@ export const rooms: readonly Room[] = [
     engines: false,
     isListed: true,
   },
-  { name: 'fleet', sources: ['src/pipeline/fleet/*.ts'], tests: pureTests, engines: false },
+  { name: 'fleet', sources: ['src/pipeline/fleet/*.ts'], tests: pureTests, engines: false, isListed: true },
   { name: 'time', sources: ['src/base/time/!(instant).ts'], tests: pureTests, engines: false },
   {
     name: 'schedule',
