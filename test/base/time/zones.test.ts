@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createOffsetCache, zoneOffsetMs } from '../../../src/base/time/local-time.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/base/time/units.ts'
 import { zoneChanges } from '../../support/zone-changes.ts'
@@ -48,4 +48,37 @@ test('an offset begins with the millisecond of its change, at all changes of all
     beforeMs: HOUR,
     afterMs: 2 * HOUR,
   })
+})
+
+test('an hour in whose middle the clocks change is looked up again, also where it begins as in 1970', () => {
+  const offsetMs = createOffsetCache('Asia/Kathmandu')
+  const hours = ['18:15', '18:45', '18:15'].map((time) => offsetMs(Date.parse(`1985-12-31T${time}:00Z`)) / HOUR)
+
+  expect(hours).toEqual([5.5, 5.75, 5.5])
+})
+
+/** How often the zone is asked. */
+function countLookUps() {
+  const lookUp = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts')
+  onTestFinished(() => lookUp.mockRestore())
+  return (work: () => unknown) => {
+    const before = lookUp.mock.calls.length
+    work()
+    return lookUp.mock.calls.length - before
+  }
+}
+
+test('an hour that was asked for is remembered, also the one that ends with a change, until 20,000 others are', () => {
+  const lookUpsOf = countLookUps()
+  const offsetMs = createOffsetCache('Europe/Berlin')
+  const firstMs = Date.parse('2026-03-29T00:00:00Z')
+  const ask = (hour: number) => lookUpsOf(() => offsetMs(firstMs + hour * HOUR + MINUTE))
+
+  const anew = ask(0)
+  expect(anew).toBeGreaterThan(0)
+  expect(ask(0)).toBe(0)
+  for (let hour = 1; hour < 20_000; hour += 1) offsetMs(firstMs + hour * HOUR)
+  expect([ask(0), ask(19_999)]).toEqual([0, 0])
+  expect(ask(20_000)).toBe(anew)
+  expect([ask(20_000), ask(0), ask(19_999)]).toEqual([0, anew, anew])
 })

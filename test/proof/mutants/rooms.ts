@@ -43,7 +43,7 @@ export const rooms: readonly Room[] = [
     isListed: true,
   },
   { name: 'fleet', sources: ['src/pipeline/fleet/*.ts'], tests: pureTests, engines: false, isListed: true },
-  { name: 'time', sources: ['src/base/time/!(instant).ts'], tests: pureTests, engines: false },
+  { name: 'time', sources: ['src/base/time/!(instant).ts'], tests: pureTests, engines: false, isListed: true },
   {
     name: 'schedule',
     sources: ['src/pipeline/schedule/*.ts'],
