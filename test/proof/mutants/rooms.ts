@@ -49,6 +49,7 @@ export const rooms: readonly Room[] = [
     sources: ['src/pipeline/schedule/*.ts'],
     tests: ['test/pipeline/schedule/*.test.ts'],
     engines: false,
+    isListed: true,
   },
   {
     name: 'queue',
