@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import type { ProofPart, ProofResult } from './part.ts'
 
 const folder = new URL('results/', import.meta.url)
@@ -12,6 +15,13 @@ export type KeptResult = ProofResult &
     minutes: number
     machine: string
   }
+
+export function conditions(): Pick<KeptResult, 'date' | 'commit' | 'machine'> {
+  const root = fileURLToPath(new URL('../../', import.meta.url))
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
+  const machine = `${cpus().length} cores, Node ${process.versions.node}`
+  return { date: new Date().toISOString().slice(0, 10), commit, machine }
+}
 
 export function readResults(): KeptResult[] {
   mkdirSync(folder, { recursive: true })

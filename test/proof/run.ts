@@ -11,19 +11,16 @@
  *                                      decides again which mutants of SQL this file kills, after a change of it or of its
  *                                      statements; writes killers.json alone
  */
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { DAY } from '../../src/base/time/units.ts'
-import { readResults, writeResult } from './kept-results.ts'
+import { conditions, readResults, writeResult } from './kept-results.ts'
 import { pageOf } from './page.ts'
 import type { ProofPart, ProofResult } from './part.ts'
 import { parts } from './parts.ts'
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
 const stateRoot = new URL('../../.proof/', import.meta.url)
 const page = new URL('../../docs/why/proof.md', import.meta.url)
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -110,12 +107,6 @@ function minutesOfPieces(stateFolder: string, { minutes, isLast }: { minutes: nu
   if (isLast) rmSync(file, { force: true })
   else writeFileSync(file, String(sum))
   return sum
-}
-
-function conditions() {
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
-  const machine = `${cpus().length} cores, Node ${process.versions.node}`
-  return { date: new Date().toISOString().slice(0, 10), commit, machine }
 }
 
 /** The seed of a day: every day another sample, and the same one for everybody on that day. */

@@ -85,3 +85,13 @@ test('a job that ends leaves no timer behind, nor does one that fails or is abor
   expect(jobs.map(({ state }) => state)).toEqual([new Error('shutting down'), 'ended', new Error('failed')])
   expect(vi.getTimerCount()).toBe(0)
 })
+
+test('an abort after the end of a job starts no timer', async () => {
+  vi.useFakeTimers()
+  const queue = new AbortController()
+  await withJobTimeout(jobOf(HOUR_MS), queue.signal, async () => 'done')
+
+  queue.abort(new Error('shutting down'))
+
+  expect(vi.getTimerCount()).toBe(0)
+})

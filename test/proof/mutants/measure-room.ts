@@ -2,9 +2,10 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { pureTests } from '../../../config/pure-tests.ts'
 import { compilingMutants } from './compiling.ts'
-import type { Mutant, MutantState } from './mutant.ts'
+import { type KeptRoom, keepRoom, type LivingMutant, type MeasuredRoom, readKeptRoom } from './kept-rooms.ts'
+import type { Mutant } from './mutant.ts'
 import { type Room, simulation } from './rooms.ts'
-import { runStryker } from './run-stryker.ts'
+import { digestOf, runStryker, type StrykerRun } from './run-stryker.ts'
 import { isEquivalent, type KnownSurvivor, knownSurvivors, outdatedSurvivors, survivorKey } from './survivors.ts'
 
 type Measurement = {
@@ -22,37 +23,86 @@ type Measurement = {
 
 export type RoomResult = {
   readonly room: string
+  /** The date and commit of the measurement, where it is kept. */
+  readonly when: string
   readonly files: readonly FileScore[]
   /** Mutants that no test notices and that the list of survivors does not name. */
-  readonly unexplained: readonly Mutant[]
+  readonly unexplained: readonly LivingMutant[]
   /** Survivors that the list names. */
   readonly explained: readonly KnownSurvivor[]
   readonly outdated: readonly KnownSurvivor[]
 }
 
+/** Measures a room, or some of its files. */
 export async function measureRoom(room: Room, measurement: Measurement): Promise<RoomResult> {
+  const { measured, mutants } = await measure(room, measurement)
+  const known = knownSurvivors(room.name)
+  return { ...judgeRoom(measured, known), outdated: outdatedSurvivors(known, mutants) }
+}
+
+/** Measures a whole room, and keeps the result in the repository. */
+export async function measureWholeRoom(room: Room, measurement: Measurement): Promise<RoomResult> {
+  const { measured, mutants } = await measure(room, measurement)
+  const kept = keepRoom(measured, await digestsOf(room, measurement))
+  const known = knownSurvivors(room.name)
+  return { ...judgeKept(kept, known), outdated: outdatedSurvivors(known, mutants) }
+}
+
+/** The result of a room that was measured before, on whatever machine, if it still holds. */
+export async function findKeptRoom(room: Room, measurement: Measurement): Promise<RoomResult | undefined> {
+  const kept = readKeptRoom(room.name, await digestsOf(room, measurement))
+  return kept && judgeKept(kept, knownSurvivors(room.name))
+}
+
+const digestsOf = (room: Room, measurement: Measurement) => Promise.all(runsOf(room, measurement).map(digestOf))
+
+async function measure(room: Room, measurement: Measurement): Promise<{ measured: MeasuredRoom; mutants: Mutant[] }> {
   const { root, stateFolder, print } = measurement
+  const [all, alone] = runsOf(room, measurement)
+  if (all === undefined) return { measured: { room: room.name, files: [], living: [] }, mutants: [] }
   print(`${room.name}: mutants against all tests of the room`)
-  const mutants = await mutantsKilledBy({ ...room, tests: testsOf(room, root) }, measurement)
+  const mutants = await runStryker(all)
   const unnoticed = mutants.filter(isUnnoticed)
   print(`${room.name}: the compiler checks ${unnoticed.length} mutants that no test notices`)
-  const compiling = new Set(await compilingMutants(root, unnoticed, join(stateFolder, 'compile')))
-  const valid = mutants.filter(
-    (mutant) => mutant.state !== 'invalid' && (!isUnnoticed(mutant) || compiling.has(mutant)),
-  )
-  const simulated = room.simulated ? await mutantsKilledBySimulation(room, room.simulated, measurement) : []
-  const known = knownSurvivors(room.name)
-  const knownByKey = new Map(known.map((survivor) => [survivorKey(survivor), survivor]))
-  const survivors = [...compiling].map((mutant) => ({ mutant, known: knownByKey.get(survivorKey(mutant)) }))
-  return {
-    room: room.name,
-    files: [...Map.groupBy(mutants, ({ file }) => file).keys()].map((file) =>
-      scoreOf(file, { valid, simulated, known }),
-    ),
-    unexplained: survivors.flatMap((survivor) => (survivor.known ? [] : [survivor.mutant])),
-    explained: survivors.flatMap((survivor) => survivor.known ?? []),
-    outdated: outdatedSurvivors(known, mutants),
-  }
+  const living = await compilingMutants(root, unnoticed, join(stateFolder, 'compile'))
+  if (alone) print(`${room.name}: mutants against the simulation alone, ${measurement.worlds} worlds`)
+  const simulated = alone ? await runStryker(alone) : []
+  const files = [...Map.groupBy(mutants, ({ file }) => file)].map(([file, own]) => {
+    const ofFile = simulated.filter((mutant) => mutant.file === file)
+    return {
+      file,
+      killed: countOf(own, 'killed'),
+      timedOut: countOf(own, 'timed out'),
+      killedBySimulation: ofFile.length > 0 ? countOf(ofFile, 'killed') : undefined,
+    }
+  })
+  return { measured: { room: room.name, files, living: living.map(withoutPlace) }, mutants }
+}
+
+const countOf = (mutants: readonly Pick<Mutant, 'state'>[], state: Mutant['state']) =>
+  mutants.filter((mutant) => mutant.state === state).length
+
+const withoutPlace = ({ file, line, from, to, state }: Mutant): LivingMutant => ({ file, line, from, to, state })
+
+const isUnnoticed = ({ state }: Mutant): boolean => state === 'survived' || state === 'unreached'
+
+/** The runs of Stryker: against all tests of the room, and for some of its files against the simulation alone. */
+function runsOf(room: Room, { root, stateFolder, only, environment, worlds, print }: Measurement): StrykerRun[] {
+  const filesOf = (sources: readonly string[]) =>
+    globSync([...sources], { cwd: root }).filter((file) => only?.includes(file) ?? true)
+  const { name, engines } = room
+  const shared = { root, stateFolder, engines, environment, print }
+  const worldsAlone = { ...environment, SIMULATION_WORLDS: `${worlds}` }
+  return [
+    { ...shared, name, sources: filesOf(room.sources), tests: testsOf(room, root) },
+    {
+      ...shared,
+      name: `${name}-simulation`,
+      sources: filesOf(room.simulated ?? []),
+      tests: simulation,
+      environment: worldsAlone,
+    },
+  ].filter(({ sources }) => sources.length > 0)
 }
 
 /** A room without engines takes of its tests those that need none. */
@@ -64,61 +114,41 @@ function testsOf({ name, tests, engines }: Room, root: string): string[] {
   return files.toSorted()
 }
 
-const isUnnoticed = ({ state }: Mutant): boolean => state === 'survived' || state === 'unreached'
-
-function mutantsKilledBySimulation(
-  { name, engines }: Room,
-  sources: readonly string[],
-  measurement: Measurement,
-): Promise<Mutant[]> {
-  measurement.print(`${name}: mutants against the simulation alone, ${measurement.worlds} worlds`)
-  const environment = { ...measurement.environment, SIMULATION_WORLDS: `${measurement.worlds}` }
-  const alone = { name: `${name}-simulation`, sources, tests: simulation, engines }
-  return mutantsKilledBy(alone, { ...measurement, environment })
-}
-
-function mutantsKilledBy(
-  { name, sources, tests, engines }: Pick<Room, 'name' | 'sources' | 'tests' | 'engines'>,
-  { root, stateFolder, only, environment, print }: Measurement,
-): Promise<Mutant[]> {
-  const files = globSync([...sources], { cwd: root }).filter((file) => only?.includes(file) ?? true)
-  if (files.length === 0) return Promise.resolve([])
-  return runStryker({ root, name, sources: files, tests, engines, environment, stateFolder, print })
-}
-
 export type FileScore = {
   readonly file: string
   /** Mutants that can be killed: those that compile and are not equivalent. */
   readonly killable: number
-  readonly counts: Readonly<Record<MutantState, number>>
+  readonly counts: Readonly<Record<'killed' | 'timed out' | 'survived' | 'unreached', number>>
   readonly equivalent: number
   /** Killed by the simulation alone. Undefined where this is not measured. */
   readonly killedBySimulation: number | undefined
 }
 
-type Scored = {
-  readonly valid: readonly Mutant[]
-  readonly simulated: readonly Mutant[]
-  readonly known: readonly KnownSurvivor[]
-}
+const judgeKept = (kept: KeptRoom, known: readonly KnownSurvivor[]): RoomResult => ({
+  ...judgeRoom(kept, known),
+  when: `, ${kept.date}, ${kept.commit}`,
+})
 
-function scoreOf(file: string, { valid, simulated, known }: Scored): FileScore {
-  const equivalents = new Set(known.filter(isEquivalent).map(survivorKey))
-  const own = valid.filter((mutant) => mutant.file === file)
-  const killable = own.filter((mutant) => !(isUnnoticed(mutant) && equivalents.has(survivorKey(mutant))))
-  const count = (state: MutantState) => killable.filter((mutant) => mutant.state === state).length
-  const alone = simulated.filter((mutant) => mutant.file === file)
+function judgeRoom({ room, files, living }: MeasuredRoom, known: readonly KnownSurvivor[]): RoomResult {
+  const knownByKey = new Map(known.map((survivor) => [survivorKey(survivor), survivor]))
+  const survivors = living.map((mutant) => ({ mutant, known: knownByKey.get(survivorKey(mutant)) }))
   return {
-    file,
-    killable: killable.length,
-    counts: {
-      killed: count('killed'),
-      'timed out': count('timed out'),
-      survived: count('survived'),
-      unreached: count('unreached'),
-      invalid: 0,
-    },
-    equivalent: own.length - killable.length,
-    killedBySimulation: alone.length > 0 ? alone.filter(({ state }) => state === 'killed').length : undefined,
+    room,
+    when: '',
+    files: files.map(({ file, killed, timedOut, killedBySimulation }) => {
+      const own = survivors.filter(({ mutant }) => mutant.file === file)
+      const killable = own.flatMap(({ mutant, known }) => (known && isEquivalent(known) ? [] : mutant))
+      const [survived, unreached] = [countOf(killable, 'survived'), countOf(killable, 'unreached')]
+      return {
+        file,
+        killable: killed + timedOut + killable.length,
+        counts: { killed, 'timed out': timedOut, survived, unreached },
+        equivalent: own.length - killable.length,
+        killedBySimulation,
+      }
+    }),
+    unexplained: survivors.flatMap((survivor) => (survivor.known ? [] : [survivor.mutant])),
+    explained: survivors.flatMap((survivor) => survivor.known ?? []),
+    outdated: [],
   }
 }

@@ -13,7 +13,7 @@ export type Mutant = {
 }
 
 /** `unreached`: no test runs the mutated text. `invalid`: the mutant cannot be loaded, or changes a constant of a module. */
-export type MutantState = 'killed' | 'survived' | 'unreached' | 'timed out' | 'invalid'
+type MutantState = 'killed' | 'survived' | 'unreached' | 'timed out' | 'invalid'
 
 const stateOf: Readonly<Record<string, MutantState>> = {
   Killed: 'killed',

@@ -2,9 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { HOUR } from '../../../src/base/time/units.ts'
 import setupEngines from '../../support/test-engines.ts'
 import type { ProofOptions, ProofPart, ProofResult, Survivor } from '../part.ts'
-import { measureRoom, type RoomResult } from './measure-room.ts'
+import { findKeptRoom, measureRoom, measureWholeRoom, type RoomResult } from './measure-room.ts'
 import { type Room, rooms } from './rooms.ts'
-import { digestOfReport } from './run-stryker.ts'
 import { sampleOfRooms } from './sample.ts'
 import type { KnownSurvivor } from './survivors.ts'
 import { describeUnexplained, percentOf, scoreTable } from './tables.ts'
@@ -24,31 +23,27 @@ export const part: ProofPart = {
     const chosen: Chosen = options.short ? sampleOfRooms(root, rooms, options.seed) : rooms.map((room) => ({ room }))
     const { stateFolder } = options
     const worlds = options.short ? WORLDS.short : WORLDS.whole
-    const results = await withEngines(chosen, async (environment) => {
-      const measured: RoomResult[] = []
+    const shared = { root, stateFolder, environment: {}, worlds, print: options.print }
+    const found = await Promise.all(
+      chosen.map(async ({ room, only }) => (only ? undefined : await findKeptRoom(room, shared))),
+    )
+    const kept = found.filter((result) => result !== undefined)
+    const due = chosen.filter(({ room }) => !kept.some((result) => result.room === room.name))
+    const measured = await withEngines(due, async (environment) => {
+      const results: RoomResult[] = []
       const endsAtMs = performance.now() + (options.hours ?? Number.POSITIVE_INFINITY) * HOUR
-      for (const { room, only, isMeasured } of await measuredFirst(chosen, stateFolder)) {
-        if (!isMeasured && performance.now() >= endsAtMs) break
-        const measurement = { root, stateFolder, environment, worlds, print: options.print, ...(only ? { only } : {}) }
-        measured.push(await measureRoom(room, measurement))
+      for (const { room, only } of due) {
+        if (performance.now() >= endsAtMs) break
+        const measurement = { ...shared, environment }
+        results.push(await (only ? measureRoom(room, { ...measurement, only }) : measureWholeRoom(room, measurement)))
       }
-      return measured
+      return results
     })
+    const results = chosen.flatMap(({ room }) => [...kept, ...measured].filter((result) => result.room === room.name))
     const listed = new Set(chosen.flatMap(({ room }) => (room.isListed ? [room.name] : [])))
     const unmeasured = chosen.flatMap(({ room }) => (results.some((one) => one.room === room.name) ? [] : room.name))
     return resultOf({ results, unmeasured, listed }, options)
   },
-}
-
-/** Rooms that were measured before come first, and in any time: Stryker runs for them only if something has changed. */
-async function measuredFirst(chosen: Chosen, stateFolder: string) {
-  const rows = await Promise.all(
-    chosen.map(async ({ room, only }) => {
-      const isMeasured = (await digestOfReport({ stateFolder, name: room.name })) !== undefined
-      return { room, only, isMeasured }
-    }),
-  )
-  return rows.toSorted((one, other) => Number(other.isMeasured) - Number(one.isMeasured))
 }
 
 type Chosen = ReadonlyArray<{ readonly room: Room; readonly only?: readonly string[] }>

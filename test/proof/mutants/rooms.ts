@@ -59,11 +59,12 @@ export const rooms: readonly Room[] = [
       'test/base/semaphore.test.ts',
     ],
     engines: false,
+    isListed: true,
   },
   {
     name: 'readings',
     sources: ['src/pipeline/warehouse/readings/{settle-readings,tag-changes,reading-queue}.ts'],
-    tests: ['test/pipeline/warehouse/readings/reading-rules.test.ts'],
+    tests: ['test/pipeline/warehouse/readings/{reading-rules,suspicious-readings,lateness,reading-tags}.test.ts'],
     engines: true,
   },
   {
@@ -71,6 +72,7 @@ export const rooms: readonly Room[] = [
     sources: ['src/service/recompute/{answer-state,next-change,portion,reach,shares}.ts'],
     tests: ['test/service/recompute/{due-edges,shares}.test.ts'],
     engines: false,
+    isListed: true,
   },
   {
     name: 'days',

@@ -40,10 +40,10 @@ export async function runStryker(run: StrykerRun): Promise<Mutant[]> {
 }
 
 /** `own`: of the sources and tests. `around`: of the other files that the tests reach. */
-type Digest = { readonly own: string; readonly around: string }
+export type Digest = { readonly own: string; readonly around: string }
 
 /** The digest of the run whose report is there; undefined without a report. */
-export const digestOfReport = ({ stateFolder, name }: Pick<StrykerRun, 'stateFolder' | 'name'>) =>
+const digestOfReport = ({ stateFolder, name }: Pick<StrykerRun, 'stateFolder' | 'name'>) =>
   readFile(join(stateFolder, `${name}-digest.json`), 'utf8').then(
     (text): Digest => JSON.parse(text),
     () => undefined,

@@ -1,6 +1,6 @@
 import type { ProofTable } from '../part.ts'
+import type { LivingMutant } from './kept-rooms.ts'
 import type { FileScore, RoomResult } from './measure-room.ts'
-import type { Mutant } from './mutant.ts'
 
 const columns = [
   'file',
@@ -14,10 +14,10 @@ const columns = [
   'killed by the simulation alone, %',
 ]
 
-export function scoreTable({ room, files }: Pick<RoomResult, 'room' | 'files'>): ProofTable {
+export function scoreTable({ room, when, files }: Pick<RoomResult, 'room' | 'when' | 'files'>): ProofTable {
   const rows = files.filter(({ killable, equivalent }) => killable + equivalent > 0).map(rowOf)
   const sum = rowOf(sumOf(files))
-  return { title: `Mutants of ${room}`, columns, rows: [...rows, sum] }
+  return { title: `Mutants of ${room}${when}`, columns, rows: [...rows, sum] }
 }
 
 const rowOf = ({ file, killable, counts, equivalent, killedBySimulation }: FileScore): (string | number)[] => [
@@ -44,7 +44,6 @@ function sumOf(files: readonly FileScore[]): FileScore {
       'timed out': sum(({ counts }) => counts['timed out']),
       survived: sum(({ counts }) => counts.survived),
       unreached: sum(({ counts }) => counts.unreached),
-      invalid: 0,
     },
     equivalent: sum(({ equivalent }) => equivalent),
     killedBySimulation: undefined,
@@ -56,5 +55,5 @@ export const percentOf = (results: readonly RoomResult[]): string => {
   return `${percent(counts.killed, killable)} %`
 }
 
-export const describeUnexplained = ({ file, line, state, from, to }: Mutant): string =>
+export const describeUnexplained = ({ file, line, state, from, to }: LivingMutant): string =>
   `${file}:${line} ${state === 'unreached' ? 'reached by no test' : 'no test notices'}:\n    ${from}\n  → ${to}`
