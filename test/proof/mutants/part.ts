@@ -56,6 +56,8 @@ export async function withEngines<T>(
   if (!chosen.some(({ room }) => room.engines)) return use({})
   const addresses = new Map<string, string>()
   const close = await setupEngines({ provide: (key, value) => void addresses.set(key, value) })
+  const end = () => void close().finally(() => process.exit(1))
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, end)
   try {
     return await use({
       TEST_DATABASE_URL: addresses.get('databaseUrl') ?? '',

@@ -75,19 +75,6 @@ export const rooms: readonly Room[] = [
     isListed: true,
   },
   {
-    name: 'days',
-    sources: ['src/service/derive/day/*.ts', 'src/service/derive/days/*.ts'],
-    tests: ['test/service/derive/*.test.ts'],
-    engines: false,
-  },
-  {
-    name: 'upstream',
-    // The words of refusal-words are a list that only a person can judge.
-    sources: ['src/pipeline/upstream/**/!(transport|client|examine-upstream|refusal-words).ts'],
-    tests: ['test/pipeline/upstream/*.test.ts'],
-    engines: false,
-  },
-  {
     name: 'upstream-http',
     sources: ['src/pipeline/upstream/{transport,client,examine-upstream}.ts'],
     tests: ['test/pipeline/upstream/{answers,examine-upstream,faulty-server,token-renewal,transport-limits}.test.ts'],
@@ -104,5 +91,25 @@ export const rooms: readonly Room[] = [
     sources: ['src/pipeline/work/verify-window.ts'],
     tests: ['test/pipeline/work/verify-window.test.ts'],
     engines: true,
+  },
+  {
+    name: 'upstream',
+    // The words of refusal-words are a list that only a person can judge.
+    sources: ['src/pipeline/upstream/**/!(transport|client|examine-upstream|refusal-words).ts'],
+    tests: ['test/pipeline/upstream/*.test.ts'],
+    engines: false,
+  },
+  {
+    // Bounds of days, and judgements about them.
+    name: 'days',
+    sources: [
+      'src/service/derive/day/{day-bounds,logs-by-day,log-ranking,merged-amounts,sleep-clusters}.ts',
+      'src/service/derive/days/{hysteresis,missing-reasons,references,scores,trend-judgement}.ts',
+    ],
+    // The others take longer than all of these, for each mutant that lives.
+    tests: [
+      'test/service/derive/!(archetypes|clock-changes|finite|never-sent|properties|totals|trend-noise|zones).test.ts',
+    ],
+    engines: false,
   },
 ]
