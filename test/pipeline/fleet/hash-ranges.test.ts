@@ -60,3 +60,7 @@ test('the last range takes what an even cut leaves over', () => {
   expect(hashBigint('5641343')).toBe(2_147_482_765)
   expect(hashRangeOf('5641343', 997)).toBe(996)
 })
+
+test('with one range no id is looked at', () => {
+  expect(hashRangeOf('not even a number', 1)).toBe(0)
+})
