@@ -21,6 +21,7 @@ test.for<[number, string, string, string]>([
   [200, '{}', 'wrong', 'it answers 200 without a token'],
   [204, '', 'wrong', 'it answers 204 without a token'],
   [299, token, 'wrong', 'it answers 299 without a token'],
+  [300, '', 'unreachable', 'it answers 300'],
   [302, '', 'unreachable', 'it answers 302'],
   [400, '', 'wrong', 'it refuses the credentials (400)'],
   [401, '', 'wrong', 'it refuses the credentials (401)'],
@@ -56,7 +57,24 @@ test('it is asked once, with the credentials, below its base address, and its co
   await examineUpstream({ subject: 'upstream', url: `${server.url}/base/`, ...credentials })
   await Promise.all(closed)
 
+  const [asked] = server.requests
+  expect(asked?.head.toLowerCase()).toContain('\r\ncontent-type: application/json\r\n')
+  expect(asked?.head.toLowerCase()).toContain('\r\naccept: application/json\r\n')
   expect(server.requests.map(({ head, body }) => [head.split('\r\n')[0], JSON.parse(body)])).toEqual([
     ['POST /base/api/v1/oauth/account/token HTTP/1.1', credentials],
+  ])
+})
+
+test('an upstream that does not listen is unreachable, and the hint names its setting', async () => {
+  const server = await startRawServer(() => undefined)
+  await server.close()
+
+  expect(await examineUpstream({ subject: 'upstream', url: server.url, ...credentials })).toEqual([
+    {
+      subject: 'upstream',
+      state: 'unreachable',
+      text: expect.stringContaining(new URL(server.url).host),
+      hint: expect.stringContaining('UPSTREAM_URL'),
+    },
   ])
 })

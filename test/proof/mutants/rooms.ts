@@ -78,7 +78,10 @@ export const rooms: readonly Room[] = [
   {
     name: 'upstream-http',
     sources: ['src/pipeline/upstream/{transport,client,examine-upstream}.ts'],
-    tests: ['test/pipeline/upstream/{answers,examine-upstream,faulty-server,token-renewal,transport-limits}.test.ts'],
+    tests: [
+      'test/pipeline/upstream/{addresses,answers,client-connections,examine-upstream}.test.ts',
+      'test/pipeline/upstream/{faulty-server,registration,telemetry,token-renewal,transport-limits}.test.ts',
+    ],
     engines: true,
   },
   {
