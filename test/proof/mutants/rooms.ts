@@ -83,12 +83,14 @@ export const rooms: readonly Room[] = [
       'test/pipeline/upstream/{faulty-server,registration,telemetry,token-renewal,transport-limits}.test.ts',
     ],
     engines: true,
+    isListed: true,
   },
   {
     name: 'work',
     sources: ['src/pipeline/work/!(verify-window).ts', 'jobs/*.ts'],
     tests: ['test/pipeline/work/!(push|verify-window).test.ts', 'test/jobs/*.test.ts'],
     engines: true,
+    isListed: true,
   },
   {
     name: 'verification',
