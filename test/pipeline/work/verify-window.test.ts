@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { pulledStreams } from '../../../config/streams.ts'
 import { Unanswered } from '../../../src/base/errors.ts'
 import { MINUTE } from '../../../src/base/time/units.ts'
@@ -7,6 +7,7 @@ import type { CoveredWindow } from '../../../src/pipeline/warehouse/verification
 import { createVerification, type VerifiedWindow } from '../../../src/pipeline/work/verify-window.ts'
 import { readingOf } from '../../support/job-context.ts'
 import { scores } from '../../support/stream-by-name.ts'
+import { openTestMeter } from '../../support/test-meter.ts'
 import {
   test as base,
   march,
@@ -289,4 +290,31 @@ test('a reading that fails fails the verification, and changes nothing', async (
 
   await expect(verify({ reads: [differs, fail] })).rejects.toThrow('lost')
   expect(await warehouse.rows('select 1 from vitalsync.differences')).toEqual([])
+})
+
+test('a drawn window is counted in the warehouse and by metrics, and the records by cause', async ({ warehouse }) => {
+  const { pool, rows, writer } = warehouse
+  const { points, close } = openTestMeter()
+  onTestFinished(close)
+  const upstream = { read: () => Promise.reject(new Error('not asked')) }
+  const verification = createVerification({ pool, streams: pulledStreams, writer, upstream })
+  const none = { 'lost-here': 0, 'changed-upstream': 0, 'late-upstream': 0 }
+
+  await verification.count('scores', { outcome: 'same', causes: none })
+  await verification.count('scores', { outcome: 'uncovered', causes: none })
+  await verification.count('scores', { outcome: 'differs', causes: { ...none, 'lost-here': 2, 'late-upstream': 1 } })
+
+  expect(
+    await rows('select sum(windows)::int as windows, sum(differing)::int as differing from vitalsync.verified_windows'),
+  ).toEqual([{ windows: 3, differing: 1 }])
+  const stream = 'scores'
+  expect(await points('vitalsync.verified.windows')).toEqual([
+    [{ stream, outcome: 'same' }, 1],
+    [{ stream, outcome: 'uncovered' }, 1],
+    [{ stream, outcome: 'differs' }, 1],
+  ])
+  expect(await points('vitalsync.verified.differing_records')).toEqual([
+    [{ stream, cause: 'lost-here' }, 2],
+    [{ stream, cause: 'late-upstream' }, 1],
+  ])
 })

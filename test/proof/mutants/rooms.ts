@@ -95,7 +95,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'verification',
     sources: ['src/pipeline/work/verify-window.ts'],
-    tests: ['test/pipeline/work/verify-window.test.ts'],
+    tests: ['test/pipeline/work/verify-window.test.ts', 'test/jobs/verify-profile.test.ts'],
     engines: true,
   },
   {
