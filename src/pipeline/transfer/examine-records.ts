@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { isJsonObject } from '../../base/text/json.ts'
 import type { Schema } from '../../base/text/plain-types.ts'
 import { FieldTally } from './field-tally.ts'
 import { foldedWord, joinedPath, jsonTypeOf, type KindRule, type KnownRecords, type Misfit } from './misfits.ts'
@@ -111,10 +110,10 @@ export class RecordExaminer {
   }
 
   private examineElement(value: unknown, field: KnownField): void {
-    if (field.place !== undefined && isJsonObject(value)) this.examineObject(value, field.place)
-    else if (field.types !== undefined && !field.types.has(jsonTypeOf(value)))
-      this.add(this.misfitOf(value === null ? 'null' : 'type', field.path, jsonTypeOf(value)))
-    else this.examineValue(value, field)
+    const type = jsonTypeOf(value)
+    if (field.types !== undefined && !field.types.has(type))
+      this.add(this.misfitOf(value === null ? 'null' : 'type', field.path, type))
+    else if (value !== null) this.examineValue(value, field)
   }
 
   private misfitOfKind(value: Fields, { path, fields }: Place, { field, unitOf }: KnownKinds): Misfit | undefined {
