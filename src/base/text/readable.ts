@@ -11,7 +11,9 @@ export function formatDuration(ms: number): string {
 export const formatCount = (count: number, noun: string): string =>
   `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`
 
-export const formatNumber = (value: number): string => value.toLocaleString('en-US')
+/** `1,250`, and `1.5`. The language data of `toLocaleString` takes 20 ms to load: only a fraction needs it. */
+export const formatNumber = (value: number): string =>
+  Number.isSafeInteger(value) ? String(value).replace(/\B(?=(\d{3})+$)/g, ',') : value.toLocaleString('en-US')
 
 /** `2.5 %`, and `0.017 %` for a share below a hundredth. */
 export const formatPercent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.01 ? 3 : 1)} %`
