@@ -1,5 +1,5 @@
-import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { z } from 'zod'
+import { SECOND } from '../../base/time/units.ts'
 import {
   type BudgetStore,
   MEMBER_TTL_MS,
@@ -7,7 +7,7 @@ import {
   parseStoredBudget,
   storedBudgetOf,
 } from '../fleet/budget.ts'
-import { ratePermitsFrom } from './rate-permits.ts'
+import { type CountRequests, ratePermitsFrom } from './rate-permits.ts'
 
 /** A pool of connections to the database of the warehouse. */
 type PostgresQueries = {
@@ -21,7 +21,7 @@ function parseFleetRow(row: unknown) {
   return { nowMs, budget: state === null ? undefined : parseStoredBudget(state), members: lines.map(parseMemberState) }
 }
 
-/** The budget store in Postgres, for fleets without Redis. rate-limiter-flexible counts the requests a second. */
+/** The budget store in Postgres, for fleets without Redis. */
 export function openPostgresBudgetStore({ pool }: { pool: PostgresQueries }): BudgetStore {
   return {
     async heartbeat(mine) {
@@ -41,7 +41,7 @@ export function openPostgresBudgetStore({ pool }: { pool: PostgresQueries }): Bu
           : await pool.query(updateBudget, [...values, expected.version])
       return rowCount === 1
     },
-    acquireRatePermits: ratePermitsFrom(rateCounterIn(pool)),
+    acquireRatePermits: ratePermitsFrom(requestCountIn(pool)),
     async removeMember(member) {
       await pool.query('delete from vitalsync.budget_lines where member = $1', [member])
     },
@@ -56,16 +56,21 @@ const readFleet = `
 const insertBudget = 'insert into vitalsync.budget_state (version, state) values ($1, $2) on conflict do nothing'
 const updateBudget = 'update vitalsync.budget_state set version = $1, state = $2 where version = $3'
 
-function rateCounterIn(pool: PostgresQueries): RateLimiterPostgres {
-  return new RateLimiterPostgres({
-    storeClient: pool,
-    storeType: 'pool',
-    schemaName: 'vitalsync',
-    tableName: 'budget_rate',
-    tableCreated: true,
-    keyPrefix: 'budget',
-    points: 1,
-    duration: 1,
-    clearExpiredByTimeout: false,
-  })
-}
+/** A second begins with its first request. Requests that are given back after it are not taken from the next one. */
+const countRequests = `
+  insert into vitalsync.budget_rate as rate (key, points, expire)
+  values ('budget:requests', greatest(0, $1::int), (extract(epoch from clock_timestamp()) * 1000)::bigint + ${SECOND})
+  on conflict (key) do update set
+    points = case when rate.expire > excluded.expire - ${SECOND} then rate.points + $1::int else excluded.points end,
+    expire = case when rate.expire > excluded.expire - ${SECOND} then rate.expire else excluded.expire end
+  returning points as counted, greatest(0, expire - (extract(epoch from clock_timestamp()) * 1000)::bigint)::int as ends_in_ms`
+
+const countRowSchema = z.object({ counted: z.number(), ends_in_ms: z.number() })
+
+const requestCountIn =
+  (pool: PostgresQueries): CountRequests =>
+  async (requests) => {
+    const { rows } = await pool.query(countRequests, [requests])
+    const { counted, ends_in_ms: endsInMs } = countRowSchema.parse(rows[0])
+    return { counted, endsInMs }
+  }

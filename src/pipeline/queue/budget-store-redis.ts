@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis'
-import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { z } from 'zod'
+import { SECOND } from '../../base/time/units.ts'
 import {
   type BudgetStore,
   MEMBER_TTL_MS,
@@ -52,10 +52,19 @@ if version ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'EX', 86400)
 return 1`
 
+/** A second begins with its first request. Requests that are given back after it are not taken from the next one. */
+const countScript = `
+local left = redis.call('PTTL', KEYS[1])
+if left > 0 then return { redis.call('INCRBY', KEYS[1], ARGV[1]), left } end
+local first = math.max(0, tonumber(ARGV[1]))
+redis.call('SET', KEYS[1], first, 'PX', ${SECOND})
+return { first, ${SECOND} }`
+
+const countAnswerSchema = z.tuple([z.number(), z.number()])
+
 /**
- * The budget store in Redis. rate-limiter-flexible counts the requests a second; it cannot share requests in flight by
- * urgency or decrease a budget once for all, so two small scripts do that. All keys share a hash tag, so that Redis Cluster
- * keeps them on one node. The store owns the connection: closing the store closes the connection.
+ * The budget store in Redis. All keys share a hash tag, so that Redis Cluster keeps them on one node. The store owns the
+ * connection: closing the store closes the connection.
  */
 export function openRedisBudgetStore({
   redis,
@@ -64,8 +73,7 @@ export function openRedisBudgetStore({
   redis: Redis | Cluster
   prefix?: string
 }): BudgetStore {
-  const [membersKey, budgetKey] = [`${prefix}:lines`, `${prefix}:state`]
-  const rate = new RateLimiterRedis({ storeClient: redis, keyPrefix: `${prefix}:rate`, points: 1, duration: 1 })
+  const [membersKey, budgetKey, rateKey] = [`${prefix}:lines`, `${prefix}:state`, `${prefix}:rate:requests`]
   const askFleet = async (...mine: string[]) =>
     parseFleetAnswer(await redis.eval(fleetScript, 2, membersKey, budgetKey, MEMBER_TTL_MS, ...mine))
   return {
@@ -75,7 +83,10 @@ export function openRedisBudgetStore({
       const values = [expected?.version ?? '', JSON.stringify(storedBudgetOf(next))]
       return (await redis.eval(compareAndSetScript, 1, budgetKey, ...values)) === 1
     },
-    acquireRatePermits: ratePermitsFrom(rate),
+    acquireRatePermits: ratePermitsFrom(async (requests) => {
+      const [counted, endsInMs] = countAnswerSchema.parse(await redis.eval(countScript, 1, rateKey, requests))
+      return { counted, endsInMs }
+    }),
     removeMember: async (member) => void (await redis.hdel(membersKey, member)),
     close: async () => redis.disconnect(),
   }

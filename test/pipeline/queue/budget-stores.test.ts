@@ -39,6 +39,30 @@ async function expectReadingJoinsNobody(store: BudgetStore): Promise<void> {
   await expect.poll(async () => (await store.read()).members, { timeout: 3 * MEMBER_TTL_MS }).toEqual([])
 }
 
+/** The store's clock ends the second. */
+async function expectSecondsOfTheirOwn(store: BudgetStore): Promise<void> {
+  const first = await store.acquireRatePermits(3, 4)
+  const second = await store.acquireRatePermits(3, 4)
+
+  expect([first.granted, second.granted]).toEqual([3, 1])
+  expect(first.endsInMs).toBeGreaterThan(900)
+  expect(first.endsInMs).toBeLessThanOrEqual(1000)
+  expect(second.endsInMs).toBeLessThanOrEqual(first.endsInMs)
+  await expect.poll(async () => (await store.acquireRatePermits(3, 4)).granted).toBe(3)
+  expect((await store.acquireRatePermits(3, 4)).granted).toBe(1)
+}
+
+test('a second begins with its first request, and the next one has all permits (postgres)', async ({ warehouse }) => {
+  await expectSecondsOfTheirOwn(openPostgresBudgetStore({ pool: warehouse.pool }))
+})
+
+test('a second begins with its first request, and the next one has all permits (redis)', async ({ redisUrl }) => {
+  expect(redisUrl).not.toBe('')
+  const store = openRedisBudgetStore({ redis: new Redis(await redisOfOurOwn()) })
+  await expectSecondsOfTheirOwn(store)
+  await store.close()
+})
+
 test('who reads the budget joins no fleet, and sees its living members (postgres)', async ({ warehouse }) => {
   await expectReadingJoinsNobody(openPostgresBudgetStore({ pool: warehouse.pool }))
 })
