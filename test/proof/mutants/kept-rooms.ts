@@ -30,13 +30,12 @@ export type KeptRoom = MeasuredRoom & {
 const folder = new URL('../results/mutants/', import.meta.url)
 const fileOf = (room: string) => new URL(`${room}.json`, folder)
 
-/** The kept result of a room, if it still holds: neither its sources nor its tests, nor what they reach, have changed. */
-export function readKeptRoom(room: string, digests: readonly Digest[]): KeptRoom | undefined {
-  const kept = readRoom(room)
-  return kept && JSON.stringify(kept.digests) === JSON.stringify(digests) ? kept : undefined
-}
+/** The result still holds: neither the sources of the room nor its tests, nor what they reach, have changed. */
+export const isCurrent = (kept: KeptRoom, digests: readonly Digest[]): boolean =>
+  JSON.stringify(kept.digests) === JSON.stringify(digests)
 
-function readRoom(room: string): KeptRoom | undefined {
+/** The last result of a room, from whatever machine. */
+export function readKeptRoom(room: string): KeptRoom | undefined {
   try {
     return JSON.parse(readFileSync(fileOf(room), 'utf8'))
   } catch (error) {

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { pureTests } from '../../../config/pure-tests.ts'
 import { compilingMutants } from './compiling.ts'
-import { type KeptRoom, keepRoom, type LivingMutant, type MeasuredRoom, readKeptRoom } from './kept-rooms.ts'
+import { isCurrent, type KeptRoom, keepRoom, type LivingMutant, type MeasuredRoom, readKeptRoom } from './kept-rooms.ts'
 import type { Mutant } from './mutant.ts'
 import { type Room, simulation } from './rooms.ts'
 import { digestOf, runStryker, type StrykerRun } from './run-stryker.ts'
@@ -25,6 +25,8 @@ export type RoomResult = {
   readonly room: string
   /** The date and commit of the measurement, where it is kept. */
   readonly when: string
+  /** Files that can change the result have changed since. */
+  readonly isOld?: true
   readonly files: readonly FileScore[]
   /** Mutants that no test notices and that the list of survivors does not name. */
   readonly unexplained: readonly LivingMutant[]
@@ -48,10 +50,13 @@ export async function measureWholeRoom(room: Room, measurement: Measurement): Pr
   return { ...judgeKept(kept, known), outdated: outdatedSurvivors(known, mutants) }
 }
 
-/** The result of a room that was measured before, on whatever machine, if it still holds. */
+/** The result of a room that was measured before. */
 export async function findKeptRoom(room: Room, measurement: Measurement): Promise<RoomResult | undefined> {
-  const kept = readKeptRoom(room.name, await digestsOf(room, measurement))
-  return kept && judgeKept(kept, knownSurvivors(room.name))
+  const kept = readKeptRoom(room.name)
+  if (kept === undefined) return undefined
+  const result = judgeKept(kept, knownSurvivors(room.name))
+  if (isCurrent(kept, await digestsOf(room, measurement))) return result
+  return { ...result, isOld: true, when: `${result.when}, whose files have changed since` }
 }
 
 const digestsOf = (room: Room, measurement: Measurement) => Promise.all(runsOf(room, measurement).map(digestOf))

@@ -28,7 +28,7 @@ export const part: ProofPart = {
       chosen.map(async ({ room, only }) => (only ? undefined : await findKeptRoom(room, shared))),
     )
     const kept = found.filter((result) => result !== undefined)
-    const due = chosen.filter(({ room }) => !kept.some((result) => result.room === room.name))
+    const due = chosen.filter(({ room }) => !kept.some((result) => result.room === room.name && !result.isOld))
     const measured = await withEngines(due, async (environment) => {
       const results: RoomResult[] = []
       const endsAtMs = performance.now() + (options.hours ?? Number.POSITIVE_INFINITY) * HOUR
@@ -39,7 +39,9 @@ export const part: ProofPart = {
       }
       return results
     })
-    const results = chosen.flatMap(({ room }) => [...kept, ...measured].filter((result) => result.room === room.name))
+    const results = chosen.flatMap(
+      ({ room }) => [...measured, ...kept].find((result) => result.room === room.name) ?? [],
+    )
     const listed = new Set(chosen.flatMap(({ room }) => (room.isListed ? [room.name] : [])))
     const unmeasured = chosen.flatMap(({ room }) => (results.some((one) => one.room === room.name) ? [] : room.name))
     return resultOf({ results, unmeasured, listed }, options)
@@ -78,15 +80,17 @@ type Measured = {
 function resultOf({ results, unmeasured, listed }: Measured, { short, print }: ProofOptions): ProofResult {
   const unexplained = results.flatMap((result) => (listed.has(result.room) ? result.unexplained : []))
   const outdated = results.flatMap((result) => result.outdated)
+  const old = results.filter(({ isOld }) => isOld)
   for (const mutant of unexplained) print(describeUnexplained(mutant))
   for (const { file, from } of outdated) print(`${file}: the list of survivors names lines that are gone: ${from}`)
   return {
-    holds: unexplained.length === 0 && outdated.length === 0 && unmeasured.length === 0,
+    holds: [unexplained, outdated, unmeasured, old].every(({ length }) => length === 0),
     tables: results.map(scoreTable),
     survivors: results.flatMap(({ explained }) => explained.map(describeSurvivor)),
     notChecked: [
       ...unmeasured.map((name) => `Mutants of ${name}: the run ended before them.`),
-      ...results.flatMap(unlistedLives(listed)),
+      ...old.map(({ room }) => `Mutants of ${room} as it is now: the run ended before them.`),
+      ...results.flatMap(unexplainedText),
       'Constants of modules are not changed: they are computed when a module is loaded, once for all mutants of a process.',
       'A mutant that makes the tests run too long counts as neither killed nor survived.',
       'Statements exchanged, a dropped argument or `await`, one clock taken for another: StrykerJS has no operator for these.',
@@ -95,10 +99,8 @@ function resultOf({ results, unmeasured, listed }: Measured, { short, print }: P
   }
 }
 
-const unlistedLives = (listed: ReadonlySet<string>) => (result: RoomResult) =>
-  listed.has(result.room) || result.unexplained.length === 0
-    ? []
-    : [`${result.unexplained.length} mutants of ${result.room} live, and nobody has looked at them yet.`]
+const unexplainedText = ({ room, unexplained: { length } }: RoomResult) =>
+  length === 0 ? [] : [`${length} mutants of ${room} live, and nobody has looked at them yet.`]
 
 const describeSurvivor = ({ file, from, to, reason }: KnownSurvivor): Survivor => ({
   where: file,
