@@ -80,7 +80,7 @@ export const rooms: readonly Room[] = [
     sources: ['src/pipeline/upstream/{transport,client,examine-upstream}.ts'],
     tests: [
       'test/pipeline/upstream/{addresses,answers,client-connections,examine-upstream}.test.ts',
-      'test/pipeline/upstream/{faulty-server,registration,telemetry,token-renewal,transport-limits}.test.ts',
+      'test/pipeline/upstream/{faulty-server,found-profiles,registration,telemetry,token-renewal,transport-limits}.test.ts',
     ],
     engines: true,
     isListed: true,

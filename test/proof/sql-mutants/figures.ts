@@ -17,17 +17,18 @@ export const explained = (judged: readonly Judged[], known: ReadonlyMap<string, 
     return [{ where: `${mutant.file} ${mutant.called}`, change, reason: reason.reason }]
   })
 
-/** Time-outs count as not killed. The share is that of the mutants that were played and are not equivalent. */
+/** Time-outs count as not killed, and so do mutants that were not decided: a kill is decided sooner than a survival. */
 export function tablesOf(judged: readonly Judged[], known: ReadonlyMap<string, Reason>): ProofTable[] {
   const row = (name: string, list: readonly Judged[]) => {
     const count = (verdict: Judged['verdict']) => list.filter((one) => one.verdict === verdict).length
     const equivalent = list.filter((one) => isSurvivor(one) && known.get(one.mutant.key)?.equivalent).length
-    const counted = list.length - equivalent - count('not played')
+    const counted = list.length - equivalent
     const share = counted > 0 ? `${((100 * count('killed')) / counted).toFixed(1)} %` : ''
+    const bound = share !== '' && count('not played') > 0 ? `at least ${share}` : share
     const living = count('survived') + count('not reached') - equivalent
     return [
       ...[name, list.length, count('not played'), count('killed'), count('timed out')],
-      ...[equivalent, living, share],
+      ...[equivalent, living, bound],
     ]
   }
   const columns = [

@@ -106,7 +106,7 @@ function resultOf({ recording, judged, refused, unprinted, killers }: Piece, { p
     tables: tablesOf(judged, known),
     survivors: explained(judged, known),
     notChecked: [
-      `${notPlayed} of ${judged.length} mutants of SQL, which were not decided in the time of the run. A kill is decided sooner than a survival, so that the shares of a run that was cut are too high.`,
+      `${notPlayed} of ${judged.length} mutants of SQL, which were not decided in the time of the run: a share is then a lower bound.`,
       `${living.length} mutants of SQL that live, and that nobody has explained yet.`,
       `${refused} mutants that Postgres refuses to plan, and ${unprinted.length} statements that the printer does not give back unchanged.`,
       'Functions and views of the migrations, COPY, and statements that only processes of their own send: those of commands, and of tests that kill processes.',
