@@ -21,20 +21,21 @@ type Imports = { readonly files: readonly string[]; readonly packages: readonly 
 
 /** These files of the checkout, and what they import at any distance. */
 export function reachedFiles(root: string, files: readonly string[]): string[] {
-  const importsOf = importReader(root)
-  const reached = new Set(files)
-  for (const next of reached) for (const imported of importsOf(next).files) reached.add(imported)
-  return [...reached].toSorted()
+  return [...reachedFrom(files, importReader(root))].toSorted()
 }
 
 function isPure(file: string, importsOf: (file: string) => Imports): boolean {
-  const reached = new Set([file])
-  for (const next of reached) {
-    const { files, packages } = importsOf(next)
-    if (packages.some((name) => reachesOut.test(name))) return false
-    for (const imported of files) reached.add(imported)
-  }
+  for (const next of reachedFrom([file], importsOf))
+    if (importsOf(next).packages.some((name) => reachesOut.test(name))) return false
   return true
+}
+
+function* reachedFrom(files: readonly string[], importsOf: (file: string) => Imports): Generator<string> {
+  const reached = new Set(files)
+  for (const next of reached) {
+    yield next
+    for (const imported of importsOf(next).files) reached.add(imported)
+  }
 }
 
 function importReader(root: string): (file: string) => Imports {

@@ -44,8 +44,9 @@ export async function measureRoom(room: Room, measurement: Measurement): Promise
 
 /** Measures a whole room, and keeps the result in the repository. */
 export async function measureWholeRoom(room: Room, measurement: Measurement): Promise<RoomResult> {
+  const digests = await digestsOf(room, measurement) // before: a file that changes meanwhile makes the result old
   const { measured, mutants } = await measure(room, measurement)
-  const kept = keepRoom(measured, await digestsOf(room, measurement))
+  const kept = keepRoom(measured, digests)
   const known = knownSurvivors(room.name)
   return { ...judgeKept(kept, known), outdated: outdatedSurvivors(known, mutants) }
 }
