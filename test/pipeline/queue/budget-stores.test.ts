@@ -52,35 +52,21 @@ async function expectSecondsOfTheirOwn(store: BudgetStore): Promise<void> {
   expect((await store.acquireRatePermits(3, 4)).granted).toBe(1)
 }
 
-test('a second begins with its first request, and the next one has all permits (postgres)', async ({ warehouse }) => {
-  await expectSecondsOfTheirOwn(openPostgresBudgetStore({ pool: warehouse.pool }))
-})
+const checks = [
+  ['a second begins with its first request, and the next one has all permits', expectSecondsOfTheirOwn],
+  ['who reads the budget joins no fleet, and sees its living members', expectReadingJoinsNobody],
+  ['of all that change one version of the budget one succeeds', expectOneChangeOfEachVersion],
+] as const
 
-test('a second begins with its first request, and the next one has all permits (redis)', async ({ redisUrl }) => {
-  expect(redisUrl).not.toBe('')
-  const store = openRedisBudgetStore({ redis: new Redis(await redisOfOurOwn()) })
-  await expectSecondsOfTheirOwn(store)
-  await store.close()
-})
+for (const [name, check] of checks) {
+  test(`${name} (postgres)`, async ({ warehouse }) => {
+    await check(openPostgresBudgetStore({ pool: warehouse.pool }))
+  })
 
-test('who reads the budget joins no fleet, and sees its living members (postgres)', async ({ warehouse }) => {
-  await expectReadingJoinsNobody(openPostgresBudgetStore({ pool: warehouse.pool }))
-})
-
-test('who reads the budget joins no fleet, and sees its living members (redis)', async ({ redisUrl }) => {
-  expect(redisUrl).not.toBe('')
-  const store = openRedisBudgetStore({ redis: new Redis(await redisOfOurOwn()) })
-  await expectReadingJoinsNobody(store)
-  await store.close()
-})
-
-test('of all that change one version of the budget one succeeds (postgres)', async ({ warehouse }) => {
-  await expectOneChangeOfEachVersion(openPostgresBudgetStore({ pool: warehouse.pool }))
-})
-
-test('of all that change one version of the budget one succeeds (redis)', async ({ redisUrl }) => {
-  expect(redisUrl).not.toBe('')
-  const store = openRedisBudgetStore({ redis: new Redis(await redisOfOurOwn()) })
-  await expectOneChangeOfEachVersion(store)
-  await store.close()
-})
+  test(`${name} (redis)`, async ({ redisUrl }) => {
+    expect(redisUrl).not.toBe('')
+    const store = openRedisBudgetStore({ redis: new Redis(await redisOfOurOwn()) })
+    await check(store)
+    await store.close()
+  })
+}
