@@ -38,7 +38,7 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
   let trap: { texts: readonly string[]; sprung: () => void } | undefined
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
-    const link = { swallowed, sockets: [client, upstream] as [Socket, Socket] }
+    const link = { swallowed, sockets: [client, upstream] as const }
     let seen = 0
     links.add(link)
     const forward = (from: Socket, to: Socket, direction: Direction) => {

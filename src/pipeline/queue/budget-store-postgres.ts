@@ -56,7 +56,7 @@ const readFleet = `
 const insertBudget = 'insert into vitalsync.budget_state (version, state) values ($1, $2) on conflict do nothing'
 const updateBudget = 'update vitalsync.budget_state set version = $1, state = $2 where version = $3'
 
-/** A second begins with its first request. Requests that are given back after it are not taken from the next one. */
+/** A second begins with its first request, and with no less than 0: a negative number may come after the end of its second. */
 const countRequests = `
   insert into vitalsync.budget_rate as rate (key, points, expire)
   values ('budget:requests', greatest(0, $1::int), (extract(epoch from clock_timestamp()) * 1000)::bigint + ${SECOND})

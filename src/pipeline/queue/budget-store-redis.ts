@@ -52,7 +52,7 @@ if version ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'EX', 86400)
 return 1`
 
-/** A second begins with its first request. Requests that are given back after it are not taken from the next one. */
+/** A second begins with its first request, and with no less than 0: a negative number may come after the end of its second. */
 const countScript = `
 local left = redis.call('PTTL', KEYS[1])
 if left > 0 then return { redis.call('INCRBY', KEYS[1], ARGV[1]), left } end

@@ -34,6 +34,9 @@ const record = { type: 'weight', state: 'low', value: 71, unit: 'kg', at: '2026-
 const found = (fields: object, known: ConstructorParameters<typeof RecordExaminer>[0] = { schema, kinds }) =>
   new RecordExaminer(known).examine({ ...fields }).map(({ what, path, detail }) => `${what} ${path} ${detail}`.trim())
 
+/** A name or word of its own for each number: digits may be data. */
+const letters = (n: number) => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
+
 test('a record as it is known has no misfit, with and without what it may lack, and in any order', () => {
   expect(found(record)).toEqual([])
   expect(found({ ends: null, ...record, note: '', parts: [{ name: 'fat', unit: 'kg' }], more: { a: 'b' } })).toEqual([])
@@ -141,7 +144,6 @@ test('a misfit is one object, and endless new names cost neither memory nor an e
   expect(examiner.examine({ ...record, confidence: 2, note: 'x' })[0]).toBe(first)
   expect(examiner.examine(record)).toEqual([])
   const all = new Set<unknown>()
-  const letters = (n: number) => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
   for (let n = 0; n < 2000; n += 1)
     for (const misfit of examiner.examine({ ...record, [letters(n)]: 1 })) all.add(misfit)
   expect(all.size).toBeLessThanOrEqual(401)
@@ -150,7 +152,6 @@ test('a misfit is one object, and endless new names cost neither memory nor an e
 
 test('further misfits share one object for each kind of misfit, without their words', () => {
   const examiner = new RecordExaminer({ schema: z.strictObject({ state: z.enum(['low']) }), kinds: [] })
-  const letters = (n: number) => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
   const all = Array.from({ length: 420 }, (_, n) => examiner.examine({ state: letters(n) })[0])
 
   expect(all[399]).toEqual({ what: 'word', path: 'state', detail: letters(399) })
@@ -189,10 +190,10 @@ test('a record of a remembered shape is only compared: of forty shapes, with at 
   const examiner = new RecordExaminer(known)
   for (let n = 0; n < 60; n += 1) listingsOf(examiner, shape(n))
 
-  const anew = listingsOf(new RecordExaminer(known), shape(0))
-  expect(anew).toBeGreaterThan(1)
+  const listings = listingsOf(new RecordExaminer(known), shape(0))
+  expect(listings).toBeGreaterThan(1)
   expect([0, 39].map((n) => listingsOf(examiner, shape(n)))).toEqual([1, 40])
-  expect([40, 59].map((n) => listingsOf(examiner, shape(n)))).toEqual([40 + anew, 40 + anew])
+  expect([40, 59].map((n) => listingsOf(examiner, shape(n)))).toEqual([40 + listings, 40 + listings])
 
   const names = (count: number) => Array.from({ length: count }, (_, n) => `field_${n}`)
   const again = [200, 201].map((count) => {
@@ -200,7 +201,7 @@ test('a record of a remembered shape is only compared: of forty shapes, with at 
     listingsOf(other, names(count))
     return listingsOf(other, names(count))
   })
-  expect(again).toEqual([1, anew])
+  expect(again).toEqual([1, listings])
 })
 
 const value = fc.oneof(

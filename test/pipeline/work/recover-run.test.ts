@@ -60,9 +60,9 @@ test('a run with open orders and an empty lane is produced again', async () => {
 
 const states: ReadonlyArray<keyof Backlog> = ['waiting', 'active', 'delayed']
 
-test.each([...states.map((state) => [state]), ['waiting', 'active'], ['waiting', 'delayed']])(
-  'a lane with jobs that are %s %s has lost none',
-  async (...some) => {
+test.for([...states.map((state) => [state]), ['waiting', 'active'], ['waiting', 'delayed']])(
+  'a lane with jobs that are %j has lost none',
+  async (some) => {
     const jobs = Object.fromEntries(some.map((state) => [state, 1]))
     const { context, acts } = stage({ open: ['1'], backlog: { ...empty, ...jobs } })
     await recoverRun(context, run)

@@ -17,7 +17,7 @@ type ProxyOptions = {
   readonly serviceUrl: string
   readonly history: History
   /** Whether answers to the connection from this port are lost on their way to the fleet. */
-  isLostTo?(port: number | undefined): boolean
+  isLostTo(port: number | undefined): boolean
   /** The version of an item of the harness; undefined of items of others. */
   readonly versionOf: (log: Readonly<Record<string, unknown>>) => ItemVersion | undefined
 }
@@ -80,7 +80,7 @@ async function forward(
     const answeredAtMs = Date.now()
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
     const text = await textOf(answer, outgoing)
-    const isHeard = !outgoing.destroyed && !isLostTo?.(incoming.socket.remotePort)
+    const isHeard = !outgoing.destroyed && !isLostTo(incoming.socket.remotePort)
     outgoing.end()
     settle?.(isHeard)
     const { statusCode = 0, headers } = answer

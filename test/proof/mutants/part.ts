@@ -59,16 +59,19 @@ export async function withEngines<T>(
   const addresses = new Map<string, string>()
   const close = await setupEngines({ provide: (key, value) => void addresses.set(key, value) })
   const end = () => void close().finally(() => process.exit(1))
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, end)
+  for (const name of signals) process.once(name, end)
   try {
     return await use({
       TEST_DATABASE_URL: addresses.get('databaseUrl') ?? '',
       TEST_REDIS_URL: addresses.get('redisUrl') ?? '',
     })
   } finally {
+    for (const name of signals) process.off(name, end)
     await close()
   }
 }
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 type Measured = {
   readonly results: readonly RoomResult[]

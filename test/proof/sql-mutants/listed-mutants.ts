@@ -36,15 +36,18 @@ export function killersAfter(before: Killers, judged: readonly Judged[], tests: 
   const kills = judged.flatMap(({ mutant: { id, key, operator }, by }) =>
     by && !isNoticedByRace.test(operator) && !known.has(key) ? [{ file: basename(by.file), id }] : [],
   )
-  const byFile = [...Map.groupBy([...kept, ...kills], ({ file }) => file)].map(([file, list]) => {
+  const byFile = Map.groupBy([...kept, ...kills], ({ file }) => file)
+  const entries = [...byFile].map(([file, list]) => {
     const ms = tests.reduce((sum, test) => sum + (basename(test.file) === file ? test.ms : 0), 0)
     return [file, { seconds: Math.ceil(ms / SECOND), ids: list.map(({ id }) => id).toSorted() }] as const
   })
-  return Object.fromEntries(byFile.toSorted(([one], [other]) => one.localeCompare(other)))
+  return Object.fromEntries(entries)
 }
 
 /** A test notices these only in a race, which the next run may not have: they are no part of a sample. */
 const isNoticedByRace = /lock/
 
-export const writeKillers = (killers: Killers): void =>
-  writeFileSync(place('killers.json'), `${JSON.stringify(killers, null, 2)}\n`)
+export function writeKillers(killers: Killers): void {
+  const byName = Object.entries(killers).toSorted(([one], [other]) => one.localeCompare(other))
+  writeFileSync(place('killers.json'), `${JSON.stringify(Object.fromEntries(byName), null, 2)}\n`)
+}

@@ -31,7 +31,7 @@ export async function playFiles(options: PartialPlay & { readonly files: readonl
     stepsOf: createStepsOf(recording.tests, killers),
   })
   const faults = signal.aborted || !recording.isWhole ? ['The run ended too soon: nothing is written.'] : []
-  if (faults.length === 0) writeKillers(sorted({ ...others, ...killersAfter(own, judged, recording.tests) }))
+  if (faults.length === 0) writeKillers({ ...others, ...killersAfter(own, judged, recording.tests) })
   const changes = changesOf(own, judged)
   for (const line of [...faults, ...changes.gone, ...changes.alive]) print(line)
   return resultOf(faults.length === 0 && changes.alive.length === 0)
@@ -58,6 +58,3 @@ export function changesOf(own: Killers, judged: readonly Judged[]): { gone: stri
     ),
   }
 }
-
-const sorted = (killers: Killers): Killers =>
-  Object.fromEntries(Object.entries(killers).toSorted(([one], [other]) => one.localeCompare(other)))
