@@ -215,7 +215,7 @@ function isCertificateError(code: string): boolean {
   return /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_/.test(code)
 }
 
-export function errorCodeOf(cause: unknown): string {
+function errorCodeOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'unknown'
   if ('code' in cause && typeof cause.code === 'string') return cause.code
   // undici reports the failures of all addresses of a host name together.

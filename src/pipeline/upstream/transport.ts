@@ -1,8 +1,8 @@
 /// <reference path="./undici-pool.d.ts" />
 // The pool alone: the rest of undici needs a newer Node than programs that import the client may have.
 import Pool from 'undici/lib/dispatcher/pool.js'
-import { type Transport, TransportError, type TransportLimits, transportDefaults } from './http.ts'
-import { ExchangeDeadlines, errorCodeOf, HttpExchange } from './http-exchange.ts'
+import { type Transport, type TransportLimits, transportDefaults } from './http.ts'
+import { ExchangeDeadlines, HttpExchange } from './http-exchange.ts'
 
 /** The path of upstream's base address, without a slash at its end: every request path begins with it. */
 export function basePathOf(url: string): string {
@@ -39,11 +39,7 @@ export function openTransport(url: string, limits: TransportLimits = transportDe
         const exchange = new HttpExchange({ request, limits, deadlines, resolve, reject })
         if (!exchange.start()) return
         const { method, path, headers, body } = request
-        try {
-          pool.dispatch({ method, path, headers: [...headers, ...accepting], body: body ?? null }, exchange)
-        } catch (cause) {
-          exchange.fail(new TransportError('unsent', errorCodeOf(cause), cause))
-        }
+        pool.dispatch({ method, path, headers: [...headers, ...accepting], body: body ?? null }, exchange)
       }),
     close: () => pool.destroy(),
   }

@@ -73,7 +73,7 @@ test('an upstream that does not listen is unreachable, and the hint names its se
     {
       subject: 'upstream',
       state: 'unreachable',
-      text: expect.stringContaining(new URL(server.url).host),
+      text: `the Profile Service at ${new URL(server.url).host}: nothing listens there`,
       hint: expect.stringContaining('UPSTREAM_URL'),
     },
   ])

@@ -33,6 +33,8 @@ type Story = {
   /** Upstream's answers to the reads of the window, in turn; the last one again and again. */
   reads: readonly Read[]
   mend?: boolean
+  /** Happens when the reading that mends is stored. */
+  onStored?: () => Promise<unknown>
   /** Nothing can be stored any more. */
   storeFails?: boolean
   /** The tag that the ledger holds of the window, and upstream's answer to a read by it. */
@@ -46,7 +48,7 @@ const test = base.extend<{ verify: (story: Story) => Promise<Told> }>({
   verify: async ({ warehouse }, use) => {
     const [ada = ''] = await warehouse.addProfiles('ada')
     const { rows } = warehouse
-    await use(async ({ reads, mend = true, tag, storeFails = false }) => {
+    await use(async ({ reads, mend = true, tag, onStored, storeFails = false }) => {
       const reading = { profileId: ada, window, records: stored, sentAtMs: warehouse.startedAtMs - MINUTE }
       await warehouse.writer.store(scoresReading({ ...reading, tag: tag?.held }))
       await rows(`update vitalsync.ledger set covered = $2 where profile_id = $1 and stream = 'scores'`, [ada, covered])
@@ -55,7 +57,14 @@ const test = base.extend<{ verify: (story: Story) => Promise<Told> }>({
       const verification = createVerification({
         pool: warehouse.pool,
         streams: pulledStreams,
-        writer: storeFails ? { store: () => Promise.reject(new Error('away')) } : warehouse.writer,
+        writer: {
+          async store(reading) {
+            if (storeFails) throw new Error('away')
+            const stored = await warehouse.writer.store(reading)
+            await onStored?.()
+            return stored
+          },
+        },
         upstream: {
           async read(_, { heldTag }) {
             asked.push(heldTag)
@@ -63,7 +72,7 @@ const test = base.extend<{ verify: (story: Story) => Promise<Told> }>({
             const next = (heldTag === undefined ? reads[Math.min(whole, reads.length) - 1] : tag?.answer) ?? {}
             const answer = typeof next === 'function' ? await next(warehouse, ada) : next
             if (heldTag !== undefined) return readingOf({ tag: heldTag, unchanged: true, ...answer })
-            return readingOf({ sentAtMs: Date.now(), ...answer })
+            return readingOf({ sentAtMs: Date.now(), serverAtMs: undefined, ...answer })
           },
         },
       })
@@ -97,10 +106,10 @@ test('a window that is as it was takes one request, and leaves everything as it 
 })
 
 test('a difference is believed when a second reading shows it too', async ({ verify }) => {
-  const verified = await verify({ reads: [differs, same] })
+  const verified = await verify({ reads: [differs, same], tag: { held: '"a"', answer: {} } })
 
   expect(verified).toMatchObject({ outcome: 'same', requests: 2, covered: 'the window', findings: [] })
-  expect(verified.asked).toHaveLength(2)
+  expect(verified.asked).toEqual([undefined, undefined])
 })
 
 const storeIt = async ({ writer, rows }: Warehouse, profileId: string) => {
@@ -146,7 +155,12 @@ test('a window that is no longer covered, or has a waiting push, promises nothin
     await rows(`update vitalsync.ledger set covered = '{}' where profile_id = $1`, [ada])
     return differs
   }
-  expect(await verify({ reads: [differs, uncover] })).toMatchObject({ outcome: 'uncovered', requests: 2, findings: [] })
+  expect(await verify({ reads: [differs, uncover] })).toMatchObject({
+    outcome: 'uncovered',
+    requests: 2,
+    causes: { 'lost-here': 0, 'changed-upstream': 1 },
+    findings: [],
+  })
 
   const push = async ({ outbox }: Warehouse, profileId: string) => {
     const item = {
@@ -190,6 +204,22 @@ describe('a difference', () => {
     expect(await warehouse.rows('select value from vitalsync.scores where gone_at is null order by 1')).toEqual(
       [0.1, 0.4, 0.9].map((value) => ({ value })),
     )
+    // The commit must still find the window covered: only then it counts the change as one that upstream did not announce.
+    expect(await warehouse.rows('select records from vitalsync.silent_differences')).toEqual([{ records: 2 }])
+  })
+
+  test('that is there again after mending leaves the window due, and what was written counts', async ({
+    verify,
+    warehouse,
+  }) => {
+    const onStored = () => warehouse.rows('update vitalsync.scores set gone_at = now() where value = 0.4')
+
+    expect(await verify({ reads: [{ records: records(first, second, late) }], onStored })).toMatchObject({
+      mended: false,
+      written: 1,
+      covered: 'nothing',
+      due: true,
+    })
   })
 
   test('that mending does not remove leaves the window due again, and is not marked mended', async ({ verify }) => {
@@ -230,6 +260,7 @@ describe('the tag of the last reading', () => {
 
   test('that upstream still gives proves that a missing record was lost here: its window is un-covered before it is stored', async ({
     verify,
+    warehouse,
   }) => {
     const verified = await verify({ reads: [lost], tag: { held, answer: {} } })
 
@@ -237,9 +268,11 @@ describe('the tag of the last reading', () => {
       requests: 3,
       causes: { 'lost-here': 1, 'changed-upstream': 0, 'late-upstream': 0 },
       mended: true,
+      covered: 'the window',
       findings: [{ cause: 'lost-here', mended: true }],
     })
     expect(verified.asked).toEqual([undefined, undefined, held])
+    expect(await warehouse.rows('select from vitalsync.false_tags')).toEqual([])
   })
 
   test('that proves a loss un-covers the window before it is stored: a death in between leaves it due', async ({
@@ -271,9 +304,13 @@ describe('the tag of the last reading', () => {
       verify,
       warehouse,
     }) => {
-      const verified = await verify({ reads: [differs], tag: { held, answer: {} }, mend })
+      const reads = [{ records: records(first, changed, late) }]
+      const verified = await verify({ reads, tag: { held, answer: {} }, mend })
 
-      expect(verified).toMatchObject({ requests: 3, causes: { 'lost-here': 0, 'changed-upstream': 1 } })
+      expect(verified).toMatchObject({
+        requests: 3,
+        causes: { 'lost-here': 0, 'changed-upstream': 1, 'late-upstream': 1 },
+      })
       expect(await warehouse.rows('select stream from vitalsync.false_tags')).toEqual(distrusted)
     })
   }

@@ -97,6 +97,7 @@ export const rooms: readonly Room[] = [
     sources: ['src/pipeline/work/verify-window.ts'],
     tests: ['test/pipeline/work/verify-window.test.ts', 'test/jobs/verify-profile.test.ts'],
     engines: true,
+    isListed: true,
   },
   {
     name: 'upstream',
