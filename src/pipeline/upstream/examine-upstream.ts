@@ -5,7 +5,7 @@ import { operations } from '../../base/contract/operations.ts'
 import { jsonOrUndefined } from '../../base/text/json.ts'
 import { SECOND } from '../../base/time/units.ts'
 import { answerKindOf } from './answer-rules.ts'
-import { transportDefaults } from './http.ts'
+import { TransportError, transportDefaults } from './http.ts'
 import { httpDateMsOf } from './retry-after.ts'
 import { basePathOf, openTransport } from './transport.ts'
 
@@ -34,7 +34,8 @@ export async function examineUpstream({ subject, url, clientId, clientSecret }: 
     const isToken = receivedAccountTokenSchema.safeParse(jsonOrUndefined(body.toString('utf8'))).success
     return [credentialsFinding(subject, { status, isToken }), ...clock]
   } catch (error) {
-    return [await connectionFinding(subject, { kind: 'the Profile Service', url, variable: 'UPSTREAM_URL' }, error)]
+    const cause = error instanceof TransportError ? (error.cause ?? error) : error
+    return [await connectionFinding(subject, { kind: 'the Profile Service', url, variable: 'UPSTREAM_URL' }, cause)]
   } finally {
     await transport.close()
   }
