@@ -13,7 +13,7 @@ export type StrykerRun = {
   readonly name: string
   readonly sources: readonly string[]
   readonly tests: readonly string[]
-  /** The tests start engines and processes, which may run any file. */
+  /** The tests start engines. */
   readonly engines: boolean
   readonly environment: Readonly<Record<string, string>>
   readonly stateFolder: string
@@ -49,16 +49,10 @@ const digestOfReport = ({ stateFolder, name }: Pick<StrykerRun, 'stateFolder' | 
     () => undefined,
   )
 
-export async function digestOf({
-  root,
-  sources,
-  tests,
-  engines,
-  environment,
-}: Omit<StrykerRun, 'print'>): Promise<Digest> {
+export async function digestOf({ root, sources, tests, environment }: Omit<StrykerRun, 'print'>): Promise<Digest> {
   const own = [...sources, ...tests].toSorted()
   const all = globSync('{src,jobs,config,test}/**/*.{ts,tsx,mjs,json,sql}', { cwd: root })
-  const reached = new Set(engines ? all : reachedFiles(root, [...own, ...settings]))
+  const reached = new Set(reachedFiles(root, [...own, ...settings]))
   // Which file reads a list or a statement is not followed.
   const around = all.filter((file) => (reached.has(file) || /\.(json|sql)$/.test(file)) && !own.includes(file))
   const surrounding = around.filter((file) => !/\.test\.ts$|^test\/proof\//.test(file))
@@ -76,7 +70,7 @@ async function digestOfFiles(root: string, files: readonly string[], before: str
   return hash.digest('hex').slice(0, 12)
 }
 
-function strykerOptions({ name, sources, tests, stateFolder }: StrykerRun, reportFile: string): object {
+function strykerOptions({ name, sources, tests, engines, stateFolder }: StrykerRun, reportFile: string): object {
   return {
     testRunner: 'vitest',
     // `related` would leave out tests that reach the file only through a child process or a worker.
@@ -96,7 +90,7 @@ function strykerOptions({ name, sources, tests, stateFolder }: StrykerRun, repor
     ignorePatterns: ['.proof', '.vitest', '.vitalsync', 'dist', 'coverage'],
     concurrency: Math.min(2, availableParallelism()),
     // An endless loop through the mutant ends by Stryker's count of its passes. The time is for other loops, and a busy machine is slow.
-    timeoutMS: 30_000,
+    timeoutMS: engines ? 30_000 : 5_000,
     timeoutFactor: 4,
     allowConsoleColors: false,
   }
