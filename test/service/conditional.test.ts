@@ -194,3 +194,32 @@ test('an answer is pending while a day that touches its range waits for derivati
   await inside.sql.query('delete from service.dirty_days')
   expect(await state()).toBe('finished')
 })
+
+test.for([
+  ['before a waiting day', 2023, 'finished'],
+  ['of the first waiting day', 2024, 'pending'],
+  ['of the last waiting day', 2026, 'pending'],
+  ['between them', 2025, 'pending'],
+  ['long after them', 2027, 'finished'],
+] as const)(
+  'an answer %s is as complete as the days of the profile itself',
+  async ([, year, state], { world, inside }) => {
+    const mark = (person: RegisteredProfile, years: readonly number[]) =>
+      inside.sql.query(
+        `insert into service.dirty_days (profile_id, local_day, marked_at)
+       select profile_id, make_date(year, 7, 1), now() from service.profiles, unnest($2::int[]) year where external_id = $1`,
+        [person.externalId, years],
+      )
+    const person = await registerProfile(world)
+    await mark(person, [2024, 2026])
+    await mark(await registerProfile(world), [2022, 2028])
+
+    for (const { path, auth } of formsOf('score', person)) {
+      const query = `?startDateTime=${year}-07-01&endDateTime=${year}-07-02`
+      const read = await call(world, path + query, { auth })
+      expect(read.headers.get('derivation-state')).toBe(state)
+      const held = await call(world, path + query, { auth, headers: { 'if-none-match': '"r0"' } })
+      expect([held.status, held.headers.get('derivation-state')]).toEqual([304, state])
+    }
+  },
+)

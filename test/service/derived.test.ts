@@ -220,14 +220,16 @@ describe('what is there', () => {
     const month = { kind: 'archetype', name: 'sleep_duration', periodicity: 'monthly' }
     await given(inside, person, [{ ...month, start: '2026-07-01T00:00:00Z', end: '2026-07-31T00:00:00Z' }])
 
-    const found = async (query: string) => (await read(world, forms[0][1], 'archetypes', person, `?${query}`)).status
-    expect(await found('startDateTime=2026-07-31')).toBe(200)
-    expect(await found('startDateTime=2026-07-31T00:00:00.001Z')).toBe(204)
-    expect(await found('startDateTime=2026-07-10&endDateTime=2026-07-11')).toBe(200)
-    expect(await found('name=sleep_duration')).toBe(200)
-    expect(await found('types=sleep_duration')).toBe(200)
-    expect(await found('periodicity=weekly')).toBe(204)
-    expect(await found('name=other')).toBe(204)
+    for (const [, form] of forms) {
+      const found = async (query: string) => (await read(world, form, 'archetypes', person, `?${query}`)).status
+      expect(await found('startDateTime=2026-07-31')).toBe(200)
+      expect(await found('startDateTime=2026-07-31T00:00:00.001Z')).toBe(204)
+      expect(await found('startDateTime=2026-07-10&endDateTime=2026-07-11')).toBe(200)
+      expect(await found('name=sleep_duration')).toBe(200)
+      expect(await found('types=sleep_duration')).toBe(200)
+      expect(await found('periodicity=weekly')).toBe(204)
+      expect(await found('name=other')).toBe(204)
+    }
   })
 
   test('is filtered by category under either name', async ({ world, inside }) => {
@@ -238,13 +240,12 @@ describe('what is there', () => {
       { ...day, name: 'steps', category: 'biomarker' },
     ])
 
-    for (const word of ['category', 'categories']) {
-      const answer = await read(world, forms[0][1], 'insight/comparison', person, `?${word}=score`)
-      expect(answer.json.map((record: { name: string }) => record.name)).toEqual(['sleep'])
+    for (const [, form] of forms) {
+      const names = async (query: string) =>
+        (await read(world, form, 'insight/comparison', person, query)).json.map(({ name }: { name: string }) => name)
+      for (const word of ['category', 'categories']) expect(await names(`?${word}=score`)).toEqual(['sleep'])
+      expect(await names('?category=score,biomarker')).toHaveLength(2)
     }
-    expect(
-      (await read(world, forms[0][1], 'insight/comparison', person, '?category=score,biomarker')).json,
-    ).toHaveLength(2)
   })
 
   test('is fresh at once when it changes, comes or goes, though the same is asked again', async ({ world, inside }) => {
