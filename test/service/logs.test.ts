@@ -373,6 +373,12 @@ describe('the days that an upload touches are due for derivation', () => {
       '2026-07-13T00:00:00Z',
       ['2026-07-11', '2026-07-12', '2026-07-13'],
     ],
+    [
+      'that long by the clock on the wall alone, which is set back meanwhile, every day',
+      '2026-10-24T23:00:00+02:00',
+      '2026-10-26T00:00:00+01:00',
+      ['2026-10-24', '2026-10-25', '2026-10-26'],
+    ],
     ['longer ones none, because they belong to no day', '2026-07-11', '2026-07-14', []],
     ['over the date line its first', '2026-07-12T01:00:00+14:00', '2026-07-11T02:00:00-10:00', ['2026-07-12']],
   ] as const)('%s', async ([, startDateTime, endDateTime, days], { world, inside }) => {
