@@ -2,6 +2,8 @@ import { expect } from 'vitest'
 import { noCounts } from '../../../../src/pipeline/transfer/order.ts'
 import { transaction } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { countEnded } from '../../../../src/pipeline/warehouse/runs/open-orders.ts'
+import { soon } from '../../../support/fixtures.ts'
+import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { endProduction, recordPage } from '../../../support/record-orders.ts'
 import { connect, endedJob, test } from '../../../support/test-warehouse.ts'
 
@@ -65,7 +67,7 @@ test('jobs of one person that end together count each for its run, and end each 
   expect(await rows('select 1 from vitalsync.failures')).toEqual([])
 })
 
-test('a job leaves open the orders of other jobs, of other profiles, and those that came after it began', async ({
+test('a job ends no order of other jobs or profiles, none that came after it began, and no run with more to come', async ({
   warehouse,
 }) => {
   const { pool, runs } = warehouse
@@ -74,6 +76,9 @@ test('a job leaves open the orders of other jobs, of other profiles, and those t
   const other = await runs.create('backfill', {})
   await recordPage(runs, run.id, [order(ada), order(bob), order(eve)])
   await recordPage(runs, other.id, [order(ada, 'backfill-profile'), order(bob)])
+  await endProduction(runs, run.id)
+  const partly = await runs.create('sync', {})
+  await recordPage(runs, partly.id, [order(ada)])
   const orderedAtMs = Date.parse('2026-03-02T03:00:00Z')
   await warehouse.rows('update vitalsync.orders set ordered_at = $1', [new Date(orderedAtMs)])
 
@@ -85,8 +90,10 @@ test('a job leaves open the orders of other jobs, of other profiles, and those t
     [bob, eve].map(Number).toSorted((a, b) => a - b),
   )
   expect((await runs.listOpenOrders(other.id, '0', 10)).orders).toHaveLength(2)
-  expect(await runs.get(run.id)).toMatchObject({ done: 1 })
-  expect(await runs.get(other.id)).toMatchObject({ done: 0 })
+  const running = { state: 'running', endedAt: null }
+  expect(await runs.get(run.id)).toMatchObject({ ...running, done: 1 })
+  expect(await runs.get(other.id)).toMatchObject({ ...running, done: 0 })
+  expect(await runs.get(partly.id)).toMatchObject({ ...running, done: 1 })
 })
 
 test('a run that was stopped stays stopped, whatever ends after it', async ({ warehouse }) => {
@@ -144,6 +151,31 @@ test('jobs are counted while another session holds a run that they are not about
   await ledger.recordFinished(endedJob(ada, { runId: run.id }))
 
   expect(await runs.get(run.id)).toMatchObject({ state: 'done' })
+  await holder.end()
+})
+
+test('jobs of the same runs that end together do not wait for each other in a circle', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const { pool, runs, rows } = warehouse
+  const people = await warehouse.addNeighbours(2)
+  const created = [await runs.create('sync', {}), await runs.create('sync', {})]
+  const [earlier, later] = created.map(({ id }) => id)
+  const ended = people.map((profileId, place) => endedJob(profileId, { runId: created[place]?.id ?? '' }))
+  for (const { runId, profileId } of ended) await recordPage(runs, runId, [order(profileId)])
+  const holder = await connect(warehouseUrl)
+  const hold = (id = '') => holder.query('select from vitalsync.runs where id = $1 for update nowait', [id])
+  await holder.query('begin')
+
+  await hold(earlier)
+  const counted = transaction(pool, (tx) => countEnded(tx, ended.toReversed(), 'done'))
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(1)
+  await hold(later)
+  await holder.query('rollback')
+  await counted
+
+  for (const { id } of created) expect(await runs.get(id)).toMatchObject({ done: 1 })
   await holder.end()
 })
 
