@@ -139,6 +139,15 @@ export const endedJob = (profileId: string, more: Partial<EndedJob> = {}): Ended
   ...more,
 })
 
+/** In how many minutes the sweep looks at a profile again. */
+export async function dueInMinutes({ rows }: Warehouse, profileId: string): Promise<number> {
+  const [row] = await rows(
+    'select extract(epoch from due_at - clock_timestamp())::float8 / 60 as minutes from vitalsync.profiles where id = $1',
+    [profileId],
+  )
+  return Math.round(Number(row?.['minutes']))
+}
+
 /** A connection of the test's own, to hold locks with. */
 export async function connect(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: databaseUrl })

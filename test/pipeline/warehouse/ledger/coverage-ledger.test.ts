@@ -3,6 +3,7 @@ import { DAY, HOUR, MINUTE } from '../../../../src/base/time/units.ts'
 import { nextReadingAtMs } from '../../../../src/pipeline/ledger/awaiting-upstream.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
 import {
+  dueInMinutes,
   endedJob,
   march,
   marchMs,
@@ -10,17 +11,8 @@ import {
   scoresReading,
   settle,
   test,
-  type Warehouse,
   wantedFromMs,
 } from '../../../support/test-warehouse.ts'
-
-const dueInMinutes = async ({ rows }: Warehouse, profileId: string) => {
-  const [row] = await rows(
-    'select extract(epoch from due_at - clock_timestamp())::float8 / 60 as minutes from vitalsync.profiles where id = $1',
-    [profileId],
-  )
-  return Math.round(Number(row?.['minutes']))
-}
 
 test('a refused window is left alone for a while, longer each time, and blocks nothing else', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
@@ -148,96 +140,6 @@ test('a reading of a refused span ends the refusal, also when windows have shift
   await rows('update vitalsync.refusals set next_try_at = statement_timestamp()')
   await read(15, 5)
   expect(await left()).toHaveLength(0)
-})
-
-test('a profile that is done is due after the next nightly, or earlier when a part of it falls due', async ({
-  warehouse,
-}) => {
-  const [ada = ''] = await warehouse.addProfiles('ada')
-  const { ledger, outbox, writer, rows } = warehouse
-  const finish = () => ledger.recordFinished(endedJob(ada))
-
-  await finish()
-  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
-
-  const window = { startMs: 0, endMs: 1 }
-  await ledger.recordRefusal({ profileId: ada, stream: 'scores', window, status: 400, reason: 'no' })
-  await finish()
-  expect(await dueInMinutes(warehouse, ada)).toBe(15)
-  await rows(`update vitalsync.refusals set next_try_at = statement_timestamp() - interval '1 day'`)
-  await finish()
-  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
-
-  const item = { profileId: ada, stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 } as const
-  await outbox.add([item])
-  await rows(`update vitalsync.parcels set added_at = statement_timestamp() - interval '2 minutes'`)
-  await finish()
-  expect(await dueInMinutes(warehouse, ada)).toBe(5)
-  const { parcels } = await outbox.readWaiting(ada, 'data-logs')
-  await outbox.markSent({ profileId: ada, stream: 'data-logs', parcels })
-  await finish()
-  expect(await dueInMinutes(warehouse, ada)).toBe(60)
-
-  // A stream that was read when the reading counted makes no profile due again, however far the touched span reaches.
-  await rows(`update vitalsync.ledger set touched_at = statement_timestamp() - interval '2 hours'`)
-  for (const name of ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const) {
-    const stream = streamByName(name)
-    const reading = { generation: 1, sentAtMs: Date.now(), word: 'finished' } as const
-    const window = { startMs: wantedFromMs, endMs: Date.now() }
-    await writer.store(scoresReading({ profileId: ada, stream, window, ...reading, records: [] }))
-  }
-  await finish()
-  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
-})
-
-test('a profile stays due for what came while its job ran', async ({ warehouse }) => {
-  const [ada = ''] = await warehouse.addProfiles('ada')
-  const { ledger, outbox, rows, profiles } = warehouse
-  const due = async () => (await profiles.listDue('0', 10)).ids.length === 1
-  const begunAtMs = Date.now() - 1000
-
-  await rows(`update vitalsync.profiles set due_at = statement_timestamp()`)
-  await ledger.recordFinished(endedJob(ada, { begunAtMs }))
-  expect(await due()).toBe(true)
-  for (const before of [
-    `'-infinity'`,
-    `statement_timestamp() - interval '3 s'`,
-    `statement_timestamp() + interval '1 hour'`,
-  ]) {
-    await rows(`update vitalsync.profiles set due_at = ${before}`)
-    await ledger.recordFinished(endedJob(ada, { begunAtMs }))
-    expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
-  }
-
-  await outbox.add([{ profileId: ada, stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 }])
-  await ledger.recordFinished(endedJob(ada, { begunAtMs }))
-  expect(await due()).toBe(true)
-  await rows(`update vitalsync.parcels set added_at = statement_timestamp() - interval '2 minutes'`)
-  await ledger.recordFinished(endedJob(ada))
-  expect(await dueInMinutes(warehouse, ada)).toBe(5)
-})
-
-test('a failure is kept with its reason until the next success, and the sweep waits longer each time', async ({
-  warehouse,
-}) => {
-  const [ada = ''] = await warehouse.addProfiles('ada')
-  const { ledger, rows, profiles } = warehouse
-  const scope = '[["from",1]]'
-  const params = { from: 1 }
-  const fail = () => ledger.recordFailed(endedJob(ada, { params }), { reason: 'not known upstream', hint: 'erase it' })
-
-  expect((await profiles.listDue('0', 10)).ids).toEqual([ada])
-  await fail()
-  expect((await profiles.listDue('0', 10)).ids).toEqual([])
-  expect(await dueInMinutes(warehouse, ada)).toBe(15)
-  for (let times = 0; times < 10; times += 1) await fail()
-  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
-  expect(await rows('select reason, hint, attempts, scope from vitalsync.failures')).toEqual([
-    { reason: 'not known upstream', hint: 'erase it', attempts: 11, scope },
-  ])
-
-  await ledger.recordFinished(endedJob(ada))
-  expect(await rows('select 1 from vitalsync.failures')).toEqual([])
 })
 
 test('a profile whose app pushes without end is read all the same', async ({ warehouse }) => {

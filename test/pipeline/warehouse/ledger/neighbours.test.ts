@@ -1,7 +1,15 @@
 import { expect } from 'vitest'
-import { DAY, MINUTE } from '../../../../src/base/time/units.ts'
+import { DAY } from '../../../../src/base/time/units.ts'
 import { scores, streamByName } from '../../../support/stream-by-name.ts'
-import { endedJob, march, scoreRecord, scoresReading, test, type Warehouse } from '../../../support/test-warehouse.ts'
+import {
+  dueInMinutes,
+  endedJob,
+  march,
+  scoreRecord,
+  scoresReading,
+  test,
+  type Warehouse,
+} from '../../../support/test-warehouse.ts'
 
 const trends = streamByName('trends')
 const tables = ['ledger', 'refusals', 'reading_tags', 'scores', 'trends', 'history']
@@ -111,18 +119,13 @@ test('a profile is due again by its own refusals, pushes and items alone', async
   await rows(`update vitalsync.parcels set added_at = now() - interval '2 minutes'`)
   for (const profileId of [ada, bob]) await ledger.recordFailed(endedJob(profileId), { reason: 'no', hint: undefined })
   await ledger.recordFailed(endedJob(ada, { job: 'backfill-profile' }), { reason: 'no', hint: undefined })
-  const dueInMinutes = async (profileId: string) => {
-    const [row] = await rows(
-      'select extract(epoch from due_at - clock_timestamp())::float8 * 1000 as ms from vitalsync.profiles where id = $1',
-      [profileId],
-    )
-    return Math.round(Number(row?.['ms']) / MINUTE)
-  }
+  const ended = [endedJob(eve), endedJob(ada), endedJob(bob, { job: 'backfill-profile' })]
+  await Promise.all(ended.map((job) => ledger.recordFinished(job)))
 
-  await Promise.all([eve, ada, bob].map((profileId) => ledger.recordFinished(endedJob(profileId))))
-
-  expect([await dueInMinutes(ada), await dueInMinutes(bob), await dueInMinutes(eve)]).toEqual([26 * 60, 15, 5])
-  expect(await rows('select profile_id, job from vitalsync.failures')).toEqual([
+  const due = [ada, bob, eve].map((profileId) => dueInMinutes(warehouse, profileId))
+  expect(await Promise.all(due)).toEqual([26 * 60, 15, 5])
+  expect(await rows('select profile_id, job from vitalsync.failures order by profile_id')).toEqual([
     { profile_id: ada, job: 'backfill-profile' },
+    { profile_id: bob, job: 'sync-profile' },
   ])
 })
