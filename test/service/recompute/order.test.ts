@@ -1,13 +1,24 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
 import { namedUuid } from '../../../src/base/text/digest.ts'
 import { createRoundMemory, runRecomputeRound } from '../../../src/service/recompute/recompute-round.ts'
-import { deleteMarks, readMarks } from '../../../src/service/store/derivation-queue.ts'
-import { withTransaction } from '../../../src/service/store/service-pool.ts'
+import {
+  deleteMarks,
+  markSingleDays,
+  readMarks,
+  recordDerivation,
+} from '../../../src/service/store/derivation-queue.ts'
+import { type Queryable, type ServicePool, withTransaction } from '../../../src/service/store/service-pool.ts'
 import {
   beforeAllAccounts,
+  endWaiting,
   listWaitingProfiles,
+  markOlderModelsDue,
+  readChange,
   recordDerivationFailure,
+  type WaitingProfile,
+  wakeProfiles,
 } from '../../../src/service/store/waiting-profiles.ts'
 import { test } from '../../support/fixtures.ts'
 import { daysFrom } from '../derive/made-logs.ts'
@@ -33,8 +44,8 @@ const oneADay = (days: readonly string[]): DataLogInput[] =>
   }))
 
 /** A new profile that uploads these days, a second after the upload before. */
-async function arrive(world: RecomputeWorld, days: readonly string[]): Promise<string> {
-  const profileId = await createProfile(world.pool)
+async function arrive(world: RecomputeWorld, days: readonly string[], accountId?: string): Promise<string> {
+  const profileId = await createProfile(world.pool, accountId)
   world.clock.now += 1000
   await upload(world, profileId, oneADay(days))
   return profileId
@@ -158,6 +169,181 @@ test('a derivation that fails again and again waits twice as long each time, up 
 
     const seconds = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600, 3600]
     expect(waits).toEqual(seconds.map((wait) => [1000 * wait, 1000 * wait]))
+  })
+})
+
+/** The listings of all accounts one after another, at most three. */
+async function listings({ pool, clock }: RecomputeWorld, among: readonly string[] | null = null) {
+  const pages: WaitingProfile[][] = []
+  let afterAccountId = beforeAllAccounts
+  do {
+    const page = await listWaitingProfiles(pool, { nowAt: new Date(clock.now), among, afterAccountId })
+    pages.push(page.waiting.filter(({ isFresh }) => !isFresh))
+    afterAccountId = page.nextAfterAccountId
+  } while (afterAccountId !== beforeAllAccounts && pages.length < 3)
+  return pages
+}
+
+test('each of many accounts is listed once, also behind a hundred of whom nobody may be derived', async ({
+  serviceUrl,
+}) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const profiles: string[] = []
+    for (let place = 0; place < 101; place += 1) profiles.push(await arrive(world, today))
+
+    const listed = await listings(world)
+    expect(listed.map((page) => page.length)).toEqual([100, 1])
+    expect(
+      listed
+        .flat()
+        .map(({ profileId }) => profileId)
+        .toSorted(),
+    ).toEqual(profiles.toSorted())
+    const last = listed[1]?.[0]?.profileId ?? ''
+    expect((await listings(world, [last])).map((page) => page.length)).toEqual([0, 1])
+  })
+})
+
+test('of each account those are listed that wait longest, and of the latest those with at most three marked days', async ({
+  serviceUrl,
+}) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const [large, small] = [randomUUID(), randomUUID()]
+    const alone = await arrive(world, today, small)
+    const crowd: string[] = []
+    for (let place = 0; place < 22; place += 1) {
+      const days = { 20: month.slice(0, 3), 21: month.slice(0, 4) }[place] ?? today
+      crowd.push(await arrive(world, days, large))
+    }
+    const [nowAt, laterAt] = [new Date(world.clock.now + 2000), new Date(world.clock.now + 2001)]
+    const retry = 'insert into service.derivations (profile_id, model_version, as_of, retry_at) values ($1, $2, $3, $3)'
+    for (const place of [3, 18]) await world.pool.query(retry, [crowd[place], '', laterAt])
+    for (const place of [4, 17]) await world.pool.query(retry, [crowd[place], '', nowAt])
+    const listedOf = async (among: string[] | null) => {
+      const options = { nowAt, among, afterAccountId: beforeAllAccounts }
+      const { waiting } = await listWaitingProfiles(world.pool, options)
+      const places = (accountId: string, fresh: boolean) =>
+        waiting
+          .filter((profile) => profile.accountId === accountId && profile.isFresh === fresh)
+          .map(({ profileId }) => [alone, ...crowd].indexOf(profileId) - 1)
+          .toSorted((a, b) => a - b)
+      return [places(small, false), places(small, true), places(large, false), places(large, true)]
+    }
+    const but = (places: readonly number[], first: number, last: number) =>
+      crowd.map((_, place) => place).filter((place) => place >= first && place <= last && !places.includes(place))
+
+    expect(await listedOf(null)).toEqual([[-1], [-1], but([3, 18], 0, 16), but([3, 18, 21], 5, 20)])
+    expect(await listedOf([crowd[5] ?? ''])).toEqual([[], [], [5], [5]])
+  })
+})
+
+/** Profiles that were derived, each due again this long after. */
+async function derived(pool: ServicePool, ...dueMs: readonly number[]): Promise<string[]> {
+  const profiles = dueMs.map(async (ms) => {
+    const profileId = await createProfile(pool)
+    const dueAt = new Date(Date.parse(at) + ms)
+    await recordDerivation(pool, { profileId, asOfAt: new Date(at), dueAt, sourcePriority: [] })
+    return profileId
+  })
+  return Promise.all(profiles)
+}
+
+/** The profiles that wait, in the order in which their rows were written. */
+async function waitingOf(pool: ServicePool): Promise<string[]> {
+  const { rows } = await pool.query('select profile_id from service.waiting_profiles order by ctid')
+  return rows.map((row) => row.profile_id)
+}
+
+test('profiles begin to wait when they are due and not before, in one order in all processes', async ({
+  serviceUrl,
+}) => {
+  await withRecompute(serviceUrl, at, async ({ pool }) => {
+    const [later = '', ...due] = await derived(pool, 1, 0, 0, 0)
+
+    await wakeProfiles(pool, new Date(at))
+    expect(await waitingOf(pool)).toEqual(due.toSorted())
+    await wakeProfiles(pool, new Date(Date.parse(at) + 1))
+    expect(await waitingOf(pool)).toEqual([...due.toSorted(), later])
+  })
+})
+
+test('of more profiles than one call wakes those are woken that have been due longest', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async ({ pool }) => {
+    const [shortest] = await derived(pool, 0)
+    await pool.query(
+      `insert into service.profiles (profile_id, account_id, external_id, search_text, created_at)
+       select gen_random_uuid(), account_id, n, n, now() from service.accounts, generate_series(1, 500) n`,
+    )
+    await pool.query(
+      `insert into service.derivations (profile_id, model_version, as_of, wake_at)
+       select profile_id, '', $1, $1::timestamptz - interval '1 minute' from service.profiles where profile_id <> $2`,
+      [at, shortest],
+    )
+
+    await wakeProfiles(pool, new Date(at))
+
+    expect(await waitingOf(pool)).toHaveLength(500)
+    expect(await waitingOf(pool)).not.toContain(shortest)
+  })
+})
+
+/** Fails where it waits for what another transaction holds. */
+const withoutWaiting = (pool: ServicePool, work: (tx: Queryable) => Promise<void>) =>
+  withTransaction(pool, async (tx) => {
+    await tx.query("set local lock_timeout = '1s'")
+    await work(tx)
+  })
+
+test('others are woken without waiting for a profile that is being derived', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async ({ pool }) => {
+    const [profileId = '', other] = await derived(pool, 0, 0)
+
+    await withTransaction(pool, async (tx) => {
+      await recordDerivation(tx, { profileId, asOfAt: new Date(at), dueAt: null, sourcePriority: [] })
+      await withoutWaiting(pool, (waking) => wakeProfiles(waking, new Date(at)))
+    })
+
+    expect(await waitingOf(pool)).toEqual([other])
+  })
+})
+
+test('a derivation ends without waiting for an upload, whose mark keeps the profile waiting', async ({
+  serviceUrl,
+}) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const { pool } = world
+    const profileId = await arrive(world, today)
+    const change = await readChange(pool, profileId)
+    await deleteMarks(pool, profileId, await readMarks(pool, profileId, 10))
+
+    await withTransaction(pool, async (tx) => {
+      await markSingleDays(tx, { profileId, localDays: today, nowAt: new Date(at) })
+      await withoutWaiting(pool, (ending) => endWaiting(ending, profileId, change))
+    })
+    expect(await waitingOf(pool)).toEqual([profileId])
+
+    // Without its mark the profile waits all the same: the mark came after the change that was read.
+    await deleteMarks(pool, profileId, await readMarks(pool, profileId, 10))
+    await endWaiting(pool, profileId, change)
+    expect(await waitingOf(pool)).toEqual([profileId])
+    await endWaiting(pool, profileId, await readChange(pool, profileId))
+    expect(await waitingOf(pool)).toEqual([])
+  })
+})
+
+test('profiles that another model derived are due at once, and those of this model when they were', async ({
+  serviceUrl,
+}) => {
+  await withRecompute(serviceUrl, at, async ({ pool }) => {
+    const [older, ours] = await derived(pool, 1, 1)
+    await pool.query("update service.derivations set model_version = 'older' where profile_id = $1", [older])
+
+    await markOlderModelsDue(pool)
+
+    await wakeProfiles(pool, new Date(at))
+    expect(await waitingOf(pool)).toEqual([older])
+    await wakeProfiles(pool, new Date(Date.parse(at) + 1))
+    expect(await waitingOf(pool)).toEqual([older, ours])
   })
 })
 

@@ -36,9 +36,10 @@ export async function withRecompute(
   }
 }
 
-export async function createProfile(pool: ServicePool): Promise<string> {
-  const [accountId, profileId] = [randomUUID(), randomUUID()]
-  await pool.query('insert into service.accounts values ($1, $2, now())', [accountId, accountId])
+/** A new profile, of an account of its own or of this one. */
+export async function createProfile(pool: ServicePool, accountId: string = randomUUID()): Promise<string> {
+  const profileId = randomUUID()
+  await pool.query('insert into service.accounts values ($1, $2, now()) on conflict do nothing', [accountId, accountId])
   await pool.query(
     'insert into service.profiles (profile_id, account_id, external_id, search_text, created_at) values ($1, $2, $3, lower($3), now())',
     [profileId, accountId, profileId],
