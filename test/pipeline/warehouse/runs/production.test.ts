@@ -80,7 +80,8 @@ test('a run that is enqueued in full is taken by nobody, and one of nobody ends 
     expect(await runs.takeProduction(id)).toBeUndefined()
   }
 
-  expect(await runs.get(empty.id)).toMatchObject({ state: 'done', enqueued: 0, enqueuedAll: true })
+  const ended = { state: 'done', endedAt: expect.any(Date) }
+  expect(await runs.get(empty.id)).toMatchObject({ ...ended, enqueued: 0, enqueuedAll: true })
   expect(await runs.get(run.id)).toMatchObject({ state: 'running', enqueued: 1, enqueuedAll: true })
 })
 
@@ -92,6 +93,8 @@ test('nothing is recorded for a run that was stopped', async ({ warehouse }) => 
 
   expect(await runs.recordOrders(production, { orders: [order('1')], afterId: '1' })).toBe(false)
   expect(await runs.endProduction(production)).toBe(false)
+  await runs.releaseProduction(production, '1')
+  expect(await rows('select enqueued_to from vitalsync.runs')).toEqual([{ enqueued_to: '0' }])
   expect(await rows('select from vitalsync.orders')).toEqual([])
   expect(await runs.get(run.id)).toMatchObject({ state: 'stopped', enqueued: 0, enqueuedAll: false })
   await rows(`update vitalsync.runs set held_until = '2026-03-01', touched_at = '2026-03-01'`)
@@ -101,6 +104,23 @@ test('nothing is recorded for a run that was stopped', async ({ warehouse }) => 
   expect(await rows(`select from vitalsync.runs where held_until > '2026-03-01' or touched_at > '2026-03-01'`)).toEqual(
     [],
   )
+})
+
+test('a page that waits while its run is stopped is not recorded', async ({ warehouse, warehouseUrl }) => {
+  const { runs, rows } = warehouse
+  const run = await runs.create('nightly', {})
+  const production = await takeProduction(runs, run.id)
+  const stopping = await connect(warehouseUrl)
+  await stopping.query('begin')
+  await stopping.query(`update vitalsync.runs set state = 'stopped' where id = $1`, [run.id])
+
+  const recording = runs.recordOrders(production, { orders: [order('1')], afterId: '1' })
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(1)
+  await stopping.query('commit')
+
+  expect(await recording).toBe(false)
+  expect(await rows('select from vitalsync.orders')).toEqual([])
+  await stopping.end()
 })
 
 test('a run that ends keeps no order that its producer was recording, and has ended when its orders are gone', async ({
