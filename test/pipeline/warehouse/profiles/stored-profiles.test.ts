@@ -305,10 +305,12 @@ test('a registration lasts by the clock of the database, until the profile is ac
 
 test('lists leave out profiles that are gone, not due, or finished since', async ({ warehouse }) => {
   const { profiles, rows } = warehouse
-  const [gone = '', late = '', due = '', fresh = '', never = ''] = await warehouse.addProfiles('a', 'b', 'c', 'd', 'e')
+  const ids = await warehouse.addProfiles('a', 'b', 'c', 'd', 'e', 'f')
+  const [gone = '', late = '', due = '', fresh = '', never = '', alsoDue = ''] = ids
   const slotAt = new Date('2026-03-02T03:00:00Z')
-  await rows('update vitalsync.profiles set due_at = $2 where id = any($1)', [[gone, due], new Date('2026-03-01')])
-  await rows(`update vitalsync.profiles set due_at = now() + interval '1 hour' where not (id = any($1))`, [[gone, due]])
+  const dueIds = [gone, due, alsoDue]
+  await rows('update vitalsync.profiles set due_at = $2 where id = any($1)', [dueIds, new Date('2026-03-01')])
+  await rows(`update vitalsync.profiles set due_at = now() + interval '1 hour' where not (id = any($1))`, [dueIds])
   // An update moves a row behind the others.
   await rows('update vitalsync.profiles set finished_at = $2 where id = $1', [fresh, slotAt])
   await rows(`update vitalsync.profiles set finished_at = $2 where id = any($1)`, [
@@ -317,11 +319,13 @@ test('lists leave out profiles that are gone, not due, or finished since', async
   ])
   expect(await profiles.setState(gone, 'gone')).toBe(true)
 
-  expect((await profiles.listDue('0', 10)).ids).toEqual([due])
-  expect((await profiles.listUnfinishedSince(slotAt, '0', 10)).ids).toEqual([late, due, never])
-  expect((await profiles.listUnfinishedSince(slotAt, late, 10)).ids).toEqual([due, never])
-  expect((await profiles.list('0', 10)).ids).toEqual([late, due, fresh, never])
+  expect((await profiles.listDue('0', 10)).ids).toEqual([due, alsoDue])
+  expect((await profiles.listDue(due, 10)).ids).toEqual([alsoDue])
+  expect((await profiles.listUnfinishedSince(slotAt, '0', 10)).ids).toEqual([late, due, never, alsoDue])
+  expect((await profiles.listUnfinishedSince(slotAt, late, 10)).ids).toEqual([due, never, alsoDue])
+  expect((await profiles.list('0', 10)).ids).toEqual([late, due, fresh, never, alsoDue])
   expect((await profiles.list('0', 10, [gone, never, late])).ids).toEqual([late, never])
+  expect((await profiles.list(late, 10, [gone, never, late])).ids).toEqual([never])
 })
 
 test('a profile that is gone is neither registered nor active again, and no other profile changes', async ({

@@ -60,12 +60,20 @@ test('days with enough wear are valid, weeks with enough days, and adherence is 
 }) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob', 'carl')
   await setCohorts(warehouse.pool, [
+    { externalId: 'ada', cohort: 'b' },
+    { externalId: 'bob', cohort: 'a' },
+    { externalId: 'carl', cohort: 'c' },
+  ])
+  const rowOfBob = () => warehouse.rows('select xmin::text, ctid::text from vitalsync.profiles where id = $1', [bob])
+  const before = await rowOfBob()
+  await setCohorts(warehouse.pool, [
     { externalId: 'ada', cohort: 'a' },
     { externalId: 'bob', cohort: 'b' },
     { externalId: 'bob', cohort: 'a' },
     { externalId: 'carl' },
     { externalId: 'nobody', cohort: 'a' },
   ])
+  expect(await rowOfBob()).toEqual(before)
   await warehouse.rows("update vitalsync.profiles set wanted_from = '2026-03-02'")
   const wornFor = (profileId: string, day: number, minutes: number) =>
     log(profileId, { dataType: 'oxygen_saturation', logType: 'oxygen' }, [
@@ -85,7 +93,7 @@ test('days with enough wear are valid, weeks with enough days, and adherence is 
   expect(weeks).toEqual([
     { external_id: 'ada', cohort: 'a', valid_days: 4, days: 7, valid: true },
     { external_id: 'bob', cohort: 'a', valid_days: 3, days: 7, valid: false },
-    { external_id: 'carl', cohort: null, valid_days: 0, days: 7, valid: false },
+    { external_id: 'carl', cohort: 'c', valid_days: 0, days: 7, valid: false },
   ])
   const [adherence] = await warehouse.rows(
     `select people, people_valid, days, valid_days, adherence from warehouse.adherence
