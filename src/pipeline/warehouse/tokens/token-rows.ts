@@ -107,10 +107,7 @@ const keyOfRow = ({ account, profile_id: profileId }: NamedRow): string =>
 /** The rows of a batch with these names. With `= any` each row is looked up, even if the plan was made while there were no tokens. */
 function rowCondition([name]: readonly TokenName[]) {
   return name?.profileId === undefined
-    ? {
-        kind: 'account',
-        sql: 't.account = any(array[i.account]) and t.profile_id is null and i.profile_id is null',
-      }
+    ? { kind: 'account', sql: 't.account = any(array[i.account]) and t.profile_id is null' }
     : { kind: 'profile', sql: 't.account = any(array[i.account]) and t.profile_id = any(array[i.profile_id])' }
 }
 

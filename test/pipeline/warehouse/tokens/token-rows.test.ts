@@ -6,6 +6,7 @@ import { openWarehousePool, type Pool } from '../../../../src/pipeline/warehouse
 import { createPostgresTokenStore } from '../../../../src/pipeline/warehouse/tokens/token-store.ts'
 import { test as base, soon } from '../../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../../support/insert-people.ts'
+import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { testDivision } from '../../../support/test-pool.ts'
 import { connect } from '../../../support/test-warehouse.ts'
 
@@ -105,31 +106,70 @@ test('a lease saves one of two tokens that come at once', async ({ pool }) => {
   expect((await store.read(nameOf(1))).token?.secret).toBe(kept)
 })
 
-test('processes that ask for the same tokens in another order do not wait for one another in a circle', async ({
-  warehouseUrl,
-  pool,
-}) => {
-  const others = [openPool(warehouseUrl), openPool(warehouseUrl)]
-  const stores = others.map((other) => createPostgresTokenStore({ pool: other, keys }))
-  await insertPeople(pool, peopleNames(3))
-  await pool.query(`insert into vitalsync.tokens (account, profile_id) values ('a', 1), ('a', 2), ('a', 3)`)
-  const holder = await connect(warehouseUrl)
-  await holder.query('begin; select from vitalsync.tokens where profile_id = 2 for update')
-  const order = [1, 2, 3]
-  const asked = stores.map((store, index) =>
-    Promise.all((index === 0 ? order : order.toReversed()).map((id) => store.lease(nameOf(id), ask))),
-  )
-  const waiting = async () => {
-    const { rows } = await pool.query(`select from pg_stat_activity where wait_event_type = 'Lock'`)
-    return rows.length
-  }
-  await expect.poll(waiting, soon).toBe(2)
-  await holder.query('commit')
-  await Promise.all(asked)
-  await holder.end()
-  for (const other of others) await other.end()
+const kinds: Array<[string, (id: number) => TokenName]> = [
+  ['profiles', nameOf],
+  ['accounts', (id) => ({ account: `a${id}` })],
+]
+const waiters = (pool: Pool) => countLockWaiters(async (text) => (await pool.query(text)).rows)
 
-  // A connection that has ended has reported its numbers.
-  const { rows } = await pool.query('select deadlocks::int from pg_stat_database where datname = current_database()')
-  expect(rows).toEqual([{ deadlocks: 0 }])
-})
+test.for(kinds)(
+  'a token of %s that another process leases for the first time is busy',
+  async ([, of], { warehouseUrl, pool }) => {
+    await insertPeople(pool, peopleNames(1))
+    const { account, profileId } = of(1)
+    const other = await connect(warehouseUrl)
+    await other.query('begin')
+    await other.query(
+      `insert into vitalsync.tokens (account, profile_id, lease_holder, lease_until)
+     values ($1, $2, gen_random_uuid(), now() + interval '1 hour')`,
+      [account, profileId],
+    )
+    const own = openPool(warehouseUrl)
+    const asked = createPostgresTokenStore({ pool: own, keys }).lease(of(1), ask)
+    await expect.poll(() => waiters(pool), soon).toBe(1)
+    await other.query('commit')
+
+    expect(await asked).toEqual({ kind: 'busy' })
+    await other.end()
+    await own.end()
+  },
+)
+
+const works = ['leases', 'saves'] as const
+
+test.for(kinds.flatMap(([kind, of]) => works.map((work) => [kind, work, of] as const)))(
+  'processes that lease tokens of %s in another order than another %s them do not wait for one another in a circle',
+  async ([, work, of], { warehouseUrl, pool }) => {
+    const pools = [openPool(warehouseUrl), openPool(warehouseUrl)] as const
+    const leasing = createPostgresTokenStore({ pool: pools[0], keys })
+    const other = createPostgresTokenStore({ pool: pools[1], keys })
+    await insertPeople(pool, peopleNames(3))
+    const ids = [1, 2, 3]
+    // A lease that has ended: its holder may still save, and others may lease.
+    const leases = await Promise.all(ids.map((id) => leasing.lease(of(id), { generation: 0, leaseMs: 0 })))
+    const { account, profileId } = of(2)
+    const holder = await connect(warehouseUrl)
+    await holder.query('begin')
+    await holder.query(
+      'select from vitalsync.tokens where account = $1 and profile_id is not distinct from $2 for update',
+      [account, profileId],
+    )
+    const asked = [
+      ...ids.map((id) => leasing.lease(of(id), ask)),
+      ...ids
+        .toReversed()
+        .map((id) =>
+          work === 'leases' ? other.lease(of(id), ask) : other.save(of(id), leaseOf(leases[id - 1]), token('late')),
+        ),
+    ]
+    await expect.poll(() => waiters(pool), soon).toBe(2)
+    await holder.query('commit')
+    await Promise.all(asked)
+    await holder.end()
+    for (const each of pools) await each.end()
+
+    // A connection that has ended has reported its numbers.
+    const { rows } = await pool.query('select deadlocks::int from pg_stat_database where datname = current_database()')
+    expect(rows).toEqual([{ deadlocks: 0 }])
+  },
+)

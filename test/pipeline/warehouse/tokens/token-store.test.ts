@@ -24,11 +24,13 @@ function leaseOf(answer: LeaseResult): Lease {
   return answer.lease
 }
 
-async function storeFirst(store: TokenStore): Promise<void> {
+async function storeFirst(store: TokenStore, name: TokenName): Promise<void> {
   await store.save(name, leaseOf(await store.lease(name, { generation: 0, ...long })), token('one'))
 }
 
-const suites: Array<[string, (title: string, body: (world: World) => Promise<void>) => void]> = [
+type Each = (title: string, body: (world: World) => Promise<void>) => void
+
+const suites: Array<[string, Each]> = [
   [
     'memory',
     (title, body) => {
@@ -63,6 +65,28 @@ const suites: Array<[string, (title: string, body: (world: World) => Promise<voi
     },
   ],
 ]
+
+const kindsOfName: Array<[string, TokenName]> = [
+  ['a profile', name],
+  ['an account', { account: 'a' }],
+]
+
+/** Whatever happens to one token, another account's own token stays as it is, and free. */
+const besideNeighbour =
+  (each: Each): Each =>
+  (title, body) =>
+    each(title, async (world) => {
+      const neighbour = { account: 'c' }
+      await storeFirst(world.store, neighbour)
+      const before = await world.store.read(neighbour)
+      await body(world)
+      expect(await world.store.read(neighbour)).toEqual(before)
+      expect((await world.store.lease(neighbour, { generation: 1, ...long })).kind).toBe('leased')
+    })
+
+const namedSuites = suites.flatMap(([store, each]) =>
+  kindsOfName.map(([kind, name]) => [store, kind, besideNeighbour(each), name] as const),
+)
 
 describe.for(suites)('the token store in %s', ([, each]) => {
   each('keeps the tokens, leases and breakers of many names apart, also when they ask at once', async ({ store }) => {
@@ -99,30 +123,23 @@ describe.for(suites)('the token store in %s', ([, each]) => {
     expect((await leaseAll(names, 1)).map(({ kind }) => kind)).toEqual(['busy', 'broken', 'newer', 'busy', 'busy'])
   })
 
-  each('a release ends the lease of its holder on that token alone', async ({ store }) => {
+  each('a lease saves and releases the token that it was given for, and no other', async ({ store }) => {
     const others = [{ account: 'a', profileId: '2' }, { account: 'b', profileId: '1' }, { account: 'a' }]
     const leaseAnew = (tokenName: TokenName) => store.lease(tokenName, { generation: 0, ...long })
     const lease = leaseOf(await leaseAnew(name))
-    const leases = []
+    const leases: Lease[] = []
     for (const other of others) leases.push(leaseOf(await leaseAnew(other)))
 
-    for (const other of leases) await store.release(name, other)
+    for (const other of leases) {
+      for (const notIts of [name, { account: 'b' }])
+        expect(await store.save(notIts, other, token('of another'))).toBeUndefined()
+      await store.release(name, other)
+    }
     expect((await leaseAnew(name)).kind).not.toBe('leased')
     await store.release(name, lease)
 
     for (const other of others) expect((await leaseAnew(other)).kind).not.toBe('leased')
     expect((await leaseAnew(name)).kind).toBe('leased')
-  })
-
-  each('has nothing at first, and then what was stored', async ({ store }) => {
-    expect(await store.read(name)).toMatchObject({ generation: 0, token: undefined, proven: false })
-
-    await storeFirst(store)
-
-    expect(await store.read(name)).toMatchObject({ generation: 1, proven: false })
-    expect((await store.read(name)).token).toMatchObject({ generation: 1, secret: 'one', refreshSecret: 'refresh-one' })
-    expect((await store.read({ account: 'a' })).token).toBeUndefined()
-    expect((await store.read({ account: 'b', profileId: '1' })).token).toBeUndefined()
   })
 
   each('gives each account its own token of one person, also when they ask at once', async ({ store }) => {
@@ -133,6 +150,52 @@ describe.for(suites)('the token store in %s', ([, each]) => {
     const states = await Promise.all([...names, ...names].map((name) => store.read(name)))
 
     expect(states.map((state) => state.token?.secret)).toEqual([...names, ...names].map((name) => JSON.stringify(name)))
+  })
+
+  each('proves and breaks one token, and no other of its account or of its profile', async ({ store }) => {
+    const others = [{ account: 'a' }, { account: 'b', profileId: '1' }, { account: 'a', profileId: '2' }]
+    for (const tokenName of [name, ...others])
+      await store.save(tokenName, leaseOf(await store.lease(tokenName, { generation: 0, ...long })), token('one'))
+    const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 1 }
+    const othersNow = () => Promise.all(others.map((other) => store.read(other)))
+
+    await store.markProven(name, 1)
+    await store.tripBreaker(name, { generation: 1, breaker })
+
+    expect(await store.read(name)).toMatchObject({ proven: true, breaker: { reason: 'refused' } })
+    for (const other of await othersNow()) expect(other).toMatchObject({ proven: false, breaker: undefined })
+
+    await store.markProven({ account: 'a' }, 1)
+    await store.tripBreaker({ account: 'a' }, { generation: 1, breaker })
+
+    const [own, ...rest] = await othersNow()
+    expect(own).toMatchObject({ proven: true, breaker: { reason: 'refused' } })
+    for (const other of rest) expect(other).toMatchObject({ proven: false, breaker: undefined })
+  })
+
+  each('erases a profile under every account, and no other profile', async ({ store }) => {
+    await storeFirst(store, name)
+    const own = { account: 'a' }
+    await store.save(own, leaseOf(await store.lease(own, { generation: 0, ...long })), token('own'))
+
+    await store.eraseProfile('1')
+
+    expect((await store.read(name)).token).toBeUndefined()
+    expect((await store.read(own)).token?.secret).toBe('own')
+  })
+})
+
+describe.for(namedSuites)('the token store in %s, for the token of %s', ([, , each, name]) => {
+  each('has nothing at first, and then what was stored', async ({ store }) => {
+    expect(await store.read(name)).toMatchObject({ generation: 0, token: undefined, proven: false })
+
+    await storeFirst(store, name)
+
+    expect(await store.read(name)).toMatchObject({ generation: 1, proven: false })
+    expect((await store.read(name)).token).toMatchObject({ generation: 1, secret: 'one', refreshSecret: 'refresh-one' })
+    const others: TokenName[] = [{ account: 'a' }, { account: 'a', profileId: '1' }, { account: 'b', profileId: '1' }]
+    for (const other of others.filter((other) => other.profileId !== name.profileId || other.account !== name.account))
+      expect((await store.read(other)).token).toBeUndefined()
   })
 
   each('leases to one of many, and again when the holder is done or dead', async ({ store, timePasses }) => {
@@ -147,7 +210,7 @@ describe.for(suites)('the token store in %s', ([, each]) => {
   })
 
   each('answers newer to a lease of an older generation', async ({ store }) => {
-    await storeFirst(store)
+    await storeFirst(store, name)
 
     expect(await store.lease(name, { generation: 0, ...long })).toMatchObject({
       kind: 'newer',
@@ -170,7 +233,7 @@ describe.for(suites)('the token store in %s', ([, each]) => {
   })
 
   each('gives a refresh token to the first lease of its generation alone', async ({ store, timePasses }) => {
-    await storeFirst(store)
+    await storeFirst(store, name)
     const first = leaseOf(await store.lease(name, { generation: 1, ...long }))
     expect(first.token?.refreshSecret).toBe('refresh-one')
 
@@ -185,7 +248,7 @@ describe.for(suites)('the token store in %s', ([, each]) => {
   })
 
   each('breaks for all until its time, but never over a newer token', async ({ store, timePasses }) => {
-    await storeFirst(store)
+    await storeFirst(store, name)
     const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 2 }
     await store.tripBreaker(name, { generation: 0, breaker })
     expect((await store.read(name)).breaker).toBeUndefined()
@@ -219,29 +282,8 @@ describe.for(suites)('the token store in %s', ([, each]) => {
     expect(counts).toEqual([0, 1, 0, 1])
   })
 
-  each('proves and breaks one token, and no other of its account or of its profile', async ({ store }) => {
-    const others = [{ account: 'a' }, { account: 'b', profileId: '1' }, { account: 'a', profileId: '2' }]
-    for (const tokenName of [name, ...others])
-      await store.save(tokenName, leaseOf(await store.lease(tokenName, { generation: 0, ...long })), token('one'))
-    const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 1 }
-    const othersNow = () => Promise.all(others.map((other) => store.read(other)))
-
-    await store.markProven(name, 1)
-    await store.tripBreaker(name, { generation: 1, breaker })
-
-    expect(await store.read(name)).toMatchObject({ proven: true, breaker: { reason: 'refused' } })
-    for (const other of await othersNow()) expect(other).toMatchObject({ proven: false, breaker: undefined })
-
-    await store.markProven({ account: 'a' }, 1)
-    await store.tripBreaker({ account: 'a' }, { generation: 1, breaker })
-
-    const [own, ...rest] = await othersNow()
-    expect(own).toMatchObject({ proven: true, breaker: { reason: 'refused' } })
-    for (const other of rest) expect(other).toMatchObject({ proven: false, breaker: undefined })
-  })
-
   each('lifts a breaker by the first proof of a token, and by no later one', async ({ store }) => {
-    await storeFirst(store)
+    await storeFirst(store, name)
     const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 1 }
     await store.markProven(name, 1)
     await store.tripBreaker(name, { generation: 1, breaker })
@@ -249,17 +291,6 @@ describe.for(suites)('the token store in %s', ([, each]) => {
     await store.markProven(name, 1)
 
     expect((await store.read(name)).breaker).toMatchObject({ reason: 'refused' })
-  })
-
-  each('erases a profile under every account, and no other profile', async ({ store }) => {
-    await storeFirst(store)
-    const own = { account: 'a' }
-    await store.save(own, leaseOf(await store.lease(own, { generation: 0, ...long })), token('own'))
-
-    await store.eraseProfile('1')
-
-    expect((await store.read(name)).token).toBeUndefined()
-    expect((await store.read(own)).token?.secret).toBe('own')
   })
 })
 
