@@ -9,7 +9,7 @@ export type RemovedRows = { readonly table: string; readonly rows: number }
 /** All tables with rows of profiles, those of a newer version too, the ledger first. Orders are counted as they go, and the audit stays. */
 const tablesQuery = `
   select quote_ident(c.relname) as "table" from pg_class c
-  join pg_attribute a on a.attrelid = c.oid and a.attname = 'profile_id' and not a.attisdropped
+  join pg_attribute a on a.attrelid = c.oid and a.attname = 'profile_id'
   where c.relnamespace = 'vitalsync'::regnamespace and c.relkind = 'r' and c.relname not in ('orders', 'audit')
   order by c.relname <> 'ledger', c.relname`
 

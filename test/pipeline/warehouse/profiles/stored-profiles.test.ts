@@ -160,8 +160,24 @@ test('an erasure with a TOKEN_KEY that does not open the key of the hashes fails
   expect(await profiles.erasedAmong(['ada'])).toEqual(new Set(['ada']))
 })
 
+/** Rows of a profile that no reading, push or refusal of a test leaves; `later`: of a version to come. */
+const rowsOfOthers = [
+  `vitalsync.silent_differences (account, profile_id, stream, found_at, records, late_ms) values ('account', $1, 'scores', now(), 1, 1)`,
+  `vitalsync.differences (profile_id, stream, span, found_at, cause, missing_here, differing, missing_upstream)
+   values ($1, 'scores', tstzrange(now(), null), now(), 'lost-here', 1, 0, 0)`,
+  `vitalsync.drift_people (profile_id, stream, what, path, detail, records, first_seen_at, last_seen_at)
+   values ($1, 'scores', 'new-field', 'a', '', 1, now(), now())`,
+  `vitalsync.silence (profile_id, subject, last_at) values ($1, 'a', now())`,
+  `vitalsync.silence_events (profile_id, subject, at) values ($1, 'a', now())`,
+  'vitalsync.later values ($1)',
+  'study.answers values ($1)',
+]
+
 test('an erasure takes the rows of one profile alone, in every table', async ({ warehouse }) => {
   const { profiles, writer, outbox, ledger, rows, startedAtMs: sentAtMs } = warehouse
+  await rows('create table vitalsync.later (profile_id bigint)')
+  // A table of somebody else, in a schema of theirs.
+  await rows('create schema study create table answers (profile_id bigint)')
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
   for (const profileId of [ada, bob]) {
     const invalid = [{ path: '', reason: 'odd', raw: '{}' }]
@@ -177,11 +193,7 @@ test('an erasure takes the rows of one profile alone, in every table', async ({ 
     await ledger.recordRefusal({ profileId, stream: 'scores', ...refusal })
     await ledger.recordFailed(endedJob(profileId), { reason: 'no', hint: undefined })
     await rows(`insert into vitalsync.tokens (account, profile_id) values ('account', $1)`, [profileId])
-    await rows(
-      `insert into vitalsync.silent_differences (account, profile_id, stream, found_at, records, late_ms)
-       values ('account', $1, 'scores', now(), 1, 1)`,
-      [profileId],
-    )
+    for (const row of rowsOfOthers) await rows(`insert into ${row}`, [profileId])
   }
   const tables = await rows(
     `select format('%I.%I', table_schema, table_name) as name from information_schema.columns join information_schema.tables
@@ -205,8 +217,12 @@ test('an erasure takes the rows of one profile alone, in every table', async ({ 
   )
 
   expect(await countsOf(bob)).toEqual(before)
-  expect(Object.values(before).filter((n) => n !== 0).length).toBeGreaterThanOrEqual(11)
+  expect(Object.values(before).filter((n) => n !== 0).length).toBeGreaterThanOrEqual(16)
   expect(Object.values(await countsOf(ada)).filter((n) => n !== 0)).toEqual([])
+  expect(await rows('select profile_id from study.answers order by 1')).toEqual([
+    { profile_id: ada },
+    { profile_id: bob },
+  ])
   expect(await profiles.list('0', 10)).toEqual({ ids: [bob], lastId: bob })
   expect(await profiles.findId('bob')).toEqual({ profileId: bob })
   expect(await profiles.erasedAmong(['bob'])).toEqual(new Set())
@@ -252,6 +268,31 @@ test('while an erasure is under way its person is not registered, and another er
   expect(await again).toEqual([])
   expect(await registering).toBe(false)
   await other.end()
+})
+
+test('an erasure waits for nobody who holds the rows of another person', async ({ warehouse, warehouseUrl }) => {
+  const { profiles } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  const other = await connect(warehouseUrl)
+  await other.query('begin')
+  await other.query('select from vitalsync.profiles where id = $1 for update', [bob])
+
+  expect(await profiles.erase(ada)).toContainEqual({ table: 'profiles', rows: 1 })
+  await other.end()
+})
+
+test('a person whose hash is there already can be erased', async ({ warehouse }) => {
+  const { profiles, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  await profiles.erase(ada)
+  // As after a restore of the people alone.
+  const hashes = 'select digest from vitalsync.tombstones'
+  const before = await rows(hashes)
+  await rows(`insert into vitalsync.names (external_id) values ('ada')`)
+  const [{ id } = {}] = await rows('select id from vitalsync.names')
+
+  expect(await profiles.erase(String(id))).toContainEqual({ table: 'names', rows: 1 })
+  expect(await rows(hashes)).toEqual(before)
 })
 
 test('an erasure leaves in the audit that somebody looked, and not at whom', async ({ warehouse }) => {
