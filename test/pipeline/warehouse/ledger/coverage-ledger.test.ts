@@ -1,8 +1,11 @@
 import { expect } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../../src/base/time/units.ts'
 import { nextReadingAtMs } from '../../../../src/pipeline/ledger/awaiting-upstream.ts'
+import { soon } from '../../../support/fixtures.ts'
+import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
 import {
+  connect,
   dueInMinutes,
   endedJob,
   march,
@@ -41,7 +44,7 @@ test('a refused window is left alone for a while, longer each time, and blocks n
 test('a refusal that joins several takes the most attempts and the first instant of them, and none is kept of the erased', async ({
   warehouse,
 }) => {
-  const [ada = ''] = await warehouse.addProfiles('ada')
+  const [ada = ''] = await warehouse.addProfiles('ada', 'bob')
   const { ledger, rows, startedAtMs } = warehouse
   const refuse = (from: number, to: number) => {
     const window = { startMs: startedAtMs - from * DAY, endMs: startedAtMs - to * DAY }
@@ -59,6 +62,30 @@ test('a refusal that joins several takes the most attempts and the first instant
   await warehouse.profiles.erase(ada)
   await refuse(80, 20)
   expect(await rows('select 1 from vitalsync.refusals')).toEqual([])
+})
+
+test('refusals of one person take turns, and wait for no other person', async ({ warehouse, warehouseUrl }) => {
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  const { ledger, rows } = warehouse
+  const refuse = (profileId: string) =>
+    ledger.recordRefusal({ profileId, stream: 'scores', window: { startMs: 0, endMs: 1 }, status: 400, reason: 'no' })
+  const other = await connect(warehouseUrl)
+  await other.query('begin')
+  await other.query('select from vitalsync.profiles where id = $1 for no key update', [ada])
+
+  await refuse(bob)
+  const ended: string[] = []
+  const refusing = refuse(ada).then(() => ended.push('recorded'))
+  await expect.poll(async () => ended.length + (await countLockWaiters(rows)), soon).toBe(1)
+  expect(ended).toEqual([])
+  await other.query('commit')
+  await refusing
+
+  expect(await rows('select profile_id from vitalsync.refusals order by 1')).toEqual([
+    { profile_id: ada },
+    { profile_id: bob },
+  ])
+  await other.end()
 })
 
 test('a plan reaches two days ahead, or to the end of its range; a snapshot never beyond the present', async ({
@@ -156,7 +183,13 @@ test('a profile whose app pushes without end is read all the same', async ({ war
 
 test('the unsettled tail is due again, and nothing before it', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
-  const { ledger, writer, startedAtMs } = warehouse
+  const { ledger, writer, rows, startedAtMs } = warehouse
+  // Another account and another stream have settle times of their own.
+  await rows(
+    `insert into vitalsync.settle_times (account, stream, settle_ms, basis, fallback_ms, days, watched, changed_later)
+     select account, stream, $1, 'measured', 1, 9, 9, 9 from (values ('other', 'scores'), ('test', 'trends')) as t(account, stream)`,
+    [9 * DAY],
+  )
   const range = { startMs: startedAtMs - 20 * DAY, endMs: startedAtMs }
   const plan = async (nowMs: number) =>
     (await ledger.plan({ profileId: ada, nowMs, streams: ['scores'], range: { ...range, endMs: nowMs } }))?.due ?? []

@@ -1,10 +1,18 @@
 import { expect } from 'vitest'
-import { DAY } from '../../../../src/base/time/units.ts'
+import { catalogue } from '../../../../config/streams.ts'
+import { DAY, HOUR } from '../../../../src/base/time/units.ts'
+import { createOutbox } from '../../../../src/pipeline/warehouse/outbox/outbox.ts'
+import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
+import { soon } from '../../../support/fixtures.ts'
+import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { scores, streamByName } from '../../../support/stream-by-name.ts'
+import { testDivision } from '../../../support/test-pool.ts'
 import {
+  connect,
   dueInMinutes,
   endedJob,
   march,
+  openTestWriter,
   scoreRecord,
   scoresReading,
   test,
@@ -48,6 +56,8 @@ test('readings and refusals of one stream of a profile change nothing of another
       await store(profileId, stream, 0)
       for (const refused of [window, another]) await refuse(profileId, stream.name, refused)
     }
+  // All are due for another try.
+  await rows(`update vitalsync.refusals set next_try_at = now() - interval '1 minute'`)
   const others = async () => [await rowsOf(warehouse, ada, 'trends'), await rowsOf(warehouse, bob)]
   const before = await others()
   expect(before.map(({ length }) => length)).toEqual([4, 15])
@@ -105,6 +115,8 @@ test('a profile is planned by its own ledger, refusals, tags and parcels, also b
     ])
   await found('trends', 1)
   await found('scores', 31)
+  await writer.store(scoresReading({ profileId: ada, window, tag: '"2"', sentAtMs: startedAtMs, records }))
+  expect((await planned(ada)).due).toEqual(['scores "2"', 'trends undefined'])
   expect(await planned(bob)).toEqual(bobs)
   await rows(`update vitalsync.false_tags set found_at = now() - interval '29 days'`)
   expect((await planned(bob)).due).toEqual(['scores undefined'])
@@ -128,4 +140,43 @@ test('a profile is due again by its own refusals, pushes and items alone', async
     { profile_id: ada, job: 'backfill-profile' },
     { profile_id: bob, job: 'sync-profile' },
   ])
+})
+
+test('a reading and a push of the same people do not wait for one another in a circle', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const { rows, startedAtMs: sentAtMs } = warehouse
+  const people = await warehouse.addNeighbours(3)
+  const pool = openWarehousePool({
+    databaseUrl: warehouseUrl,
+    division: testDivision,
+    connectionsMax: 2,
+    name: 'neighbours',
+    pipeline: true,
+  })
+  const outbox = createOutbox({ pool, catalogue, firstReadingMs: HOUR, now: Date.now })
+  const writer = openTestWriter(pool)
+  const log = { stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 } as const
+  await outbox.add(people.map((profileId) => ({ ...log, profileId })))
+  const waiting = await Promise.all(people.map((profileId) => outbox.readWaiting(profileId, 'data-logs')))
+  const holder = await connect(warehouseUrl)
+  await holder.query('begin')
+  await holder.query('select from vitalsync.ledger where profile_id = $1 for update', [people[1]])
+  const work = [
+    ...people.map((profileId) => writer.store(scoresReading({ profileId, sentAtMs, records: [] }))),
+    ...people.map((profileId, index) =>
+      outbox.markSent({ profileId, stream: 'data-logs', parcels: waiting[index]?.parcels ?? [] }),
+    ),
+  ]
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(2)
+  await holder.query('commit')
+  await Promise.all(work)
+  await writer.close()
+  await holder.end()
+  await pool.end()
+
+  // A connection that has ended has reported its numbers.
+  const found = await rows('select deadlocks::int from pg_stat_database where datname = current_database()')
+  expect(found).toEqual([{ deadlocks: 0 }])
 })

@@ -232,15 +232,20 @@ test('a record in another unit that a replay stores is counted, and its day is s
   warehouse,
 }) => {
   const { pool, rows } = warehouse
+  await warehouse.addProfiles('bob')
   const inUnit = (day: number, unit: string) => invalidOf(scoreRecord({ scoreDateTime: march(day), unit }))
   await story.read({ invalid: [inUnit(3, 'percent'), inUnit(4, 'index'), inUnit(2, 'percent')] })
   const stateOf = (day: number) =>
-    rows(`select state, settled, reason from warehouse.days where local_date = $1 and stream = 'scores'`, [
-      march(day).slice(0, 10),
-    ])
+    rows(
+      `select state, settled, reason from warehouse.days where external_id = 'ada' and local_date = $1 and stream = 'scores'`,
+      [march(day).slice(0, 10)],
+    )
 
   expect(await quarantineOf(pool).replay({})).toMatchObject({ stored: 2 })
 
+  expect(await rows('select profile_id, stream from vitalsync.ledger where unit_doubts is not null')).toEqual([
+    { profile_id: story.ada, stream: 'scores' },
+  ])
   expect(await stateOf(3)).toEqual([{ state: 'data', settled: false, reason: expect.stringMatching(/^suspicious: /) }])
   expect(await stateOf(4)).toEqual([{ state: 'data', settled: false, reason: 'it may still change' }])
   expect(

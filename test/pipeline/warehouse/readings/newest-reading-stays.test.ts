@@ -44,6 +44,9 @@ test('a record that changed and changed back is not overwritten by what an older
   await writer.store(scoresReading({ profileId: ada, sentAtMs: startedAtMs + 10, records: [between] }))
 
   expect(await rows('select value, revision from vitalsync.scores')).toEqual([{ value: 0.1, revision: 1 }])
+  expect(await rows(`select read_at from vitalsync.ledger where stream = 'scores'`)).toEqual([
+    { read_at: new Date(startedAtMs + 20) },
+  ])
 })
 
 test('a record on the edge of two windows, which both answers hold, is not overwritten by an older reading', async ({

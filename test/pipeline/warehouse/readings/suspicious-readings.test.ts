@@ -53,11 +53,15 @@ test('a reading without any of the stored records marks nothing gone and covers 
   gone,
   suspicions,
 }) => {
+  await warehouse.addProfiles('bob')
   await store(0, hours(3))
   await warehouse.rows(`update vitalsync.ledger set covered = '{}'`)
 
   expect(await store(10, [])).toBe('suspicious')
   expect(await store(109, [])).toBe('suspicious')
+  expect(await warehouse.rows('select profile_id, stream from vitalsync.ledger where doubts is not null')).toEqual([
+    { profile_id: ada, stream: 'scores' },
+  ])
   expect(await gone()).toBe(0)
   expect(await warehouse.covered(ada, 'scores')).toBe('{}')
   expect(await warehouse.rows('select 1 from vitalsync.history')).toEqual([])
