@@ -99,7 +99,7 @@ function settledDays(reading: SettledReading, row: LockedLedgerRow | undefined):
 const isWhole = (covered: readonly Span[], day: number): boolean =>
   covered.some(({ startMs, endMs }) => startMs <= day * DAY && endMs >= (day + 1) * DAY)
 
-/** The days without a record in the warehouse, and the days that have a cause although they have a record. */
+/** The days without a record in the warehouse, and those that have a cause although they have one. A night begins at the noon before its day. */
 async function findEmptyDays(
   tx: Tx,
   { name, table, startColumn }: PulledStream,
@@ -111,7 +111,7 @@ async function findEmptyDays(
             e.former || jsonb_build_object('cause', e.cause, 'since', e.computed_at), '$[last - 7 to last]')::text end as former,
         i.is_filled or exists (select from vitalsync.${table} r where r.profile_id = i.profile_id
           and ${namedSql(tx, 'r.profile_id', '$1')} and r.local_date = i.day and r.gone_at is null
-          and r.${startColumn} >= i.day::timestamp at time zone 'UTC' - interval '14 hours'
+          and r.${startColumn} >= i.day::timestamp at time zone 'UTC' - interval '26 hours'
           and r.${startColumn} < i.day::timestamp at time zone 'UTC' + interval '36 hours') as has_records
       from unnest($1::int8[], $2::date[], $3::bool[]) with ordinality as i(profile_id, day, is_filled, n)
       left join vitalsync.empty_days e on e.profile_id = i.profile_id and e.stream = $4 and e.local_date = i.day

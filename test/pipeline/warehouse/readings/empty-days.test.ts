@@ -4,6 +4,7 @@ import { dayNumberFromText, dayText } from '../../../../src/base/time/local-time
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
 import type { OutboxItem } from '../../../../src/pipeline/transfer/parcel.ts'
 import { createOutbox } from '../../../../src/pipeline/warehouse/outbox/outbox.ts'
+import { streamByName } from '../../../support/stream-by-name.ts'
 import { march, marchMs, scoreRecord, scoresReading, test, type Warehouse } from '../../../support/test-warehouse.ts'
 
 const wornAll = { startMs: 6 * HOUR, endMs: 20 * HOUR }
@@ -66,7 +67,49 @@ test('a day that settles without a record gets its cause in the same commit, a d
   const [, second, third] = await causes(warehouse)
   expect(second?.evidence).toMatchObject({ kinds: ['steps'], devices: ['watch'], wornMinutes: 840, wornHours: 14 })
   expect(third?.evidence).toEqual({ before: '2026-03-02', after: '2026-03-04' })
+  expect(await warehouse.rows('select stream from vitalsync.ledger where explained')).toEqual([{ stream: 'scores' }])
 })
+
+test.for([
+  ['a score of an evening in the west', 'scores', march(2, '23:30:00-02:00'), [marchMs(3), marchMs(5)]],
+  ['a score of the first midnight on earth', 'scores', march(2, '00:00:00+14:00'), [marchMs(1), marchMs(2)]],
+  [
+    'a night that begins at the first noon on earth',
+    'biomarkers',
+    march(1, '12:00:00+14:00'),
+    [marchMs(1) - DAY, marchMs(1)],
+  ],
+] as const)(
+  'a day has no cause while %s counts for it, which a reading of other days has found',
+  async ([, name, at, [startMs, endMs]], { warehouse }) => {
+    const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+    const { writer, rows, startedAtMs } = warehouse
+    const stream = streamByName(name)
+    const instants = { scoreDateTime: at, startDateTime: at, endDateTime: at }
+    const record = { type: 'deep', periodicity: 'daily', value: 1, ...instants }
+    const readDay = (profileId: string, laterMs: number) =>
+      writer.store(
+        scoresReading({
+          ...{ profileId, stream, sentAtMs: startedAtMs + laterMs, records: [] },
+          window: { startMs: marchMs(2), endMs: marchMs(3) },
+        }),
+      )
+    const empty = async () => {
+      const found = await rows(`select profile_id from vitalsync.empty_days where local_date = '2026-03-02'`)
+      return new Set(found.map(({ profile_id }) => profile_id))
+    }
+    const others = { profileId: ada, stream, sentAtMs: startedAtMs, records: [record], window: { startMs, endMs } }
+    await writer.store(scoresReading(others))
+    await Promise.all([readDay(ada, 1), readDay(bob, 1)])
+    expect(await empty()).toEqual(new Set([bob]))
+
+    await rows(`update vitalsync.${stream.table} set gone_at = changed_at`)
+    await rows(`update vitalsync.ledger set covered = '{}'`)
+    await readDay(ada, 2)
+
+    expect(await empty()).toEqual(new Set([ada, bob]))
+  },
+)
 
 test('the days of a person whose logs come from elsewhere are not ours to explain', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
