@@ -294,7 +294,7 @@ const markExplained = (tx: Tx, causes: readonly GivenCause[]) =>
   [...Map.groupBy(causes, ({ stream }) => stream.name)].map(([stream, ofStream]) =>
     tx.query({
       name: 'mark explained',
-      text: `update vitalsync.ledger l set explained = true where l.profile_id = any($1::int8[]) and l.stream = $2 and not l.explained`,
+      text: `update vitalsync.ledger l set explained = true where l.profile_id = any($1::int8[]) and l.stream = $2`,
       values: [[...new Set(ofStream.map(({ profileId }) => profileId))], stream],
     }),
   )

@@ -119,14 +119,39 @@ test('the days of a person whose logs come from elsewhere are not ours to explai
   expect((await causes(warehouse)).map(({ cause }) => cause)).toEqual(Array.from({ length: 4 }, () => 'not_through_us'))
 })
 
-test('logs that were not accepted are not upstream’s to explain', async ({ warehouse }) => {
-  const [ada = ''] = await warehouse.addProfiles('ada')
-  await handIn(warehouse, [steps(ada, 2)])
+test.for(['waiting', 'refused'])(
+  'logs that are %s are not upstream’s to explain, on each day that they touch by any offset from UTC',
+  async (kept, { warehouse }) => {
+    const { outbox, rows, addProfiles } = warehouse
+    const [first, last] = [marchMs(2, '10:00:00Z'), marchMs(4, '12:00:00Z')]
+    const log = (startAtMs: number, endAtMs: number, stream = 'data-logs') => ({ startAtMs, endAtMs, stream })
+    const [touching, other] = ['unknown', 'sent_not_derived']
+    const cases = [
+      { name: 'before it', item: log(marchMs(1), first - 1), cause: other },
+      { name: 'until it begins', item: log(marchMs(1), first), cause: touching },
+      { name: 'before it ends', item: log(last - 1, marchMs(5)), cause: touching },
+      { name: 'after it', item: log(last, marchMs(5)), cause: other },
+      { name: 'a tag', item: log(marchMs(3), marchMs(4), 'tags'), cause: other },
+    ]
+    const people = await addProfiles(...cases.map(({ name }) => name))
+    for (const [index, profileId] of people.entries()) {
+      const item = cases[index]?.item ?? log(0, 0)
+      await handIn(warehouse, [steps(profileId, 3)])
+      await push(warehouse, profileId)
+      await handIn(warehouse, [{ ...item, profileId, itemKey: 'odd', body: '{}' }])
+      const { parcels } = await outbox.readWaiting(profileId, item.stream)
+      const refused = parcels.map(({ id: parcelId, body }) => ({ parcelId, body, place: 0, path: '', reason: 'odd' }))
+      if (kept === 'refused') await outbox.quarantineRefused({ ...item, profileId, parcels }, refused)
+    }
 
-  await read(warehouse, ada, [])
+    await Promise.all(people.map((profileId) => read(warehouse, profileId, [])))
 
-  expect((await causes(warehouse))[1]).toMatchObject({ cause: 'unknown', evidence: { waiting: true } })
-})
+    const found = await rows(`select external_id as name, cause, evidence -> '${kept}' as kept from warehouse.days
+      where stream = 'scores' and local_date = '2026-03-03'`)
+    const expected = cases.map(({ name, cause }) => [name, { cause, kept: cause === touching ? true : null }])
+    expect(Object.fromEntries(found.map(({ name, ...why }) => [name, why]))).toEqual(Object.fromEntries(expected))
+  },
+)
 
 test('a late upload changes the cause, and the history says from what to what', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
@@ -190,6 +215,8 @@ test('what is late as a rule is waited for until its time has passed', async ({ 
       endAtMs: day * DAY + HOUR,
     }
     await handIn(warehouse, [log], (day + 9) * DAY)
+    const evidence = { kind: 'heart', offsetMinutes: 0, device: 'watch', isTimed: true } as const
+    await handIn(warehouse, [{ ...log, itemKey: `heart ${day}`, evidence }], (day + 12) * DAY)
   }
   await push(warehouse, ada)
 
