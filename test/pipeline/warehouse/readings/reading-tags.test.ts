@@ -135,11 +135,40 @@ test('an unchanged reading about a tag that is held no more says nothing', async
   expect(await unchanged(11, '"b"', { window: right })).toMatchObject({ outcome: 'outdated' })
   expect(await warehouse.covered(ada, 'scores')).toBe('{}')
 
-  await warehouse.rows('update vitalsync.ledger set tagged = false')
+  await warehouse.addProfiles('bob')
+  await warehouse.rows(`update vitalsync.ledger set tagged = profile_id <> $1 or stream <> 'scores'`, [ada])
   expect(await unchanged(12, '"b"')).toMatchObject({ outcome: 'outdated' })
   await warehouse.profiles.erase(ada)
   expect(await unchanged(13, '"b"')).toMatchObject({ outcome: 'erased' })
   expect(await warehouse.rows('select 1 from vitalsync.reading_tags')).toEqual([])
+})
+
+test('an unchanged reading says nothing about a tag of another person, stream, window or request', async ({
+  warehouse,
+}) => {
+  const { ada, store, unchanged } = await openAda(warehouse)
+  const [bob = ''] = await warehouse.addProfiles('bob')
+  await store(0, { records: [score(2)], tag: '"ada"' })
+  await store(0, { profileId: bob, records: [score(2)], tag: '"bob"' })
+  expect(await warehouse.rows('select stream from vitalsync.ledger where tagged and profile_id = $1', [ada])).toEqual([
+    { stream: 'scores' },
+  ])
+  const others = [
+    [`'biomarkers', from_at, to_at`, '"stream"'],
+    [`stream, from_at - interval '1 second', to_at`, '"start"'],
+    [`stream, from_at, to_at + interval '1 second'`, '"end"'],
+  ] as const
+  for (const [place, tag] of others)
+    await warehouse.rows(
+      `insert into vitalsync.reading_tags select profile_id, ${place}, $1, request_hash, edges, read_at
+       from vitalsync.reading_tags where tag = '"ada"'`,
+      [tag],
+    )
+
+  for (const tag of ['"bob"', '"stream"', '"start"', '"end"'])
+    expect(await unchanged(10, tag), tag).toMatchObject({ outcome: 'outdated' })
+  await warehouse.rows('update vitalsync.reading_tags set request_hash = request_hash + 1')
+  expect(await unchanged(20, '"ada"')).toMatchObject({ outcome: 'outdated' })
 })
 
 test('an unchanged reading says nothing about a tag that was dropped while it waited for the ledger row', async ({
@@ -203,10 +232,25 @@ test('a reading drops the tags of the windows whose records it changed, and no o
 
   await store(10, { window: whole, records: [score(2), score(6)], tag: '"same"' })
   expect(await tags()).toEqual(['"left"', '"same"', '"right"'])
+  // Nothing is dropped by an answer without a tag that ends where another window ends.
+  await store(15, { window: { ...left, startMs: marchMs(3) }, records: [] })
+  expect(await tags()).toEqual(['"left"', '"same"', '"right"'])
   await store(20, { window: whole, records: [score(2), score(6, 0.9)] })
   expect(await tags()).toEqual(['"left"'])
   await store(30, { window: whole, records: [score(6, 0.9)] })
   expect(await tags()).toEqual([])
+})
+
+test('a record on the edge between two windows drops the tags of both', async ({ warehouse }) => {
+  const { store, tags } = await openAda(warehouse)
+  const edge = (value: number) => scoreRecord({ scoreDateTime: march(5), value })
+  await store(0, { records: [score(2)], tag: '"left"' })
+  await store(0, { window: right, records: [score(6)], tag: '"right"' })
+
+  await store(10, { records: [score(2), edge(0.1)], tag: '"left again"' })
+  expect(await tags()).toEqual(['"left again"'])
+  await store(20, { window: right, records: [edge(0.2), score(6)], tag: '"right again"' })
+  expect(await tags()).toEqual(['"right again"'])
 })
 
 test('a reading that was overtaken, or that has an invalid record, keeps no tag', async ({ warehouse }) => {
@@ -249,11 +293,27 @@ test('an answer with a record that a newer reading of the neighbouring window he
   expect(await tags()).toEqual(['"right"'])
 })
 
-test('a ledger row keeps a hundred tags, those that came last', async ({ warehouse }) => {
-  const { store, tags } = await openAda(warehouse)
+test('a ledger row keeps a hundred tags, those that came last, whatever came to other rows', async ({ warehouse }) => {
+  const { ada, store } = await openAda(warehouse)
+  const [bob = ''] = await warehouse.addProfiles('bob')
   const window = (index: number) => ({ startMs: left.startMs + index * 1000, endMs: left.startMs + index * 1000 + 500 })
-  for (let index = 0; index < 103; index += 1)
-    await store(index, { window: window(index), records: [], tag: `"${index}"` })
+  const storeTag = (index: number) => store(index, { window: window(index), records: [], tag: `"${index}"` })
+  for (let index = 0; index < 102; index += 1) await storeTag(index)
+  for (const [profileId, other] of [
+    [ada, 'biomarkers'],
+    [bob, 'scores'],
+  ])
+    await warehouse.rows(
+      `insert into vitalsync.reading_tags
+       select $1::bigint, $2, from_at, to_at, tag, request_hash, edges, read_at + interval '1 day'
+       from vitalsync.reading_tags where profile_id = $3 and stream = 'scores'`,
+      [profileId, other, ada],
+    )
+  await storeTag(102)
 
-  expect(await tags()).toEqual(Array.from({ length: 100 }, (_, index) => `"${index + 3}"`))
+  const kept = await warehouse.rows(
+    `select tag from vitalsync.reading_tags where profile_id = $1 and stream = 'scores' order by from_at`,
+    [ada],
+  )
+  expect(kept.map(({ tag }) => tag)).toEqual(Array.from({ length: 100 }, (_, index) => `"${index + 3}"`))
 })
