@@ -8,7 +8,7 @@ import { releaseMended } from '../../../../src/pipeline/warehouse/readings/inval
 import { causePageKey, readQuarantineGroups } from '../../../../src/pipeline/warehouse/reports/cause-groups.ts'
 import { readKnownCoverage } from '../../../../src/pipeline/warehouse/reports/coverage-report.ts'
 import { compareWithStored } from '../../../../src/pipeline/warehouse/verification/compare-records.ts'
-import { scores } from '../../../support/stream-by-name.ts'
+import { biomarkers, scores } from '../../../support/stream-by-name.ts'
 import { test as base, connect, march, marchMs, scoreRecord, scoresReading } from '../../../support/test-warehouse.ts'
 
 const invalidOf = (raw: object) => ({ path: 'value', reason: 'Invalid input', raw: JSON.stringify(raw) })
@@ -50,6 +50,7 @@ test('a record leaves the quarantine when a later reading of its window does not
   expect(await left(), 'by its day').toEqual([undated.raw])
   await story.read({ invalid: [undated] })
   expect(await left(), 'it is still there').toEqual([undated.raw])
+  expect(await warehouse.rows('select times from vitalsync.quarantine'), 'as the same record').toEqual([{ times: 2 }])
   await story.read()
   expect(await left(), 'by the window').toEqual([])
   expect(await reasonsOfDays()).toEqual([])
@@ -69,6 +70,34 @@ test.for<[string, Partial<Parameters<typeof releaseMended>[1][number]>]>([
   expect(await left()).toBe(2)
   await transaction(warehouse.pool, (tx) => releaseMended(tx, [whole]))
   expect(await left()).toBe(0)
+})
+
+test('a later reading releases the records of its own person and stream alone, though others have the same records', async ({
+  story,
+  warehouse,
+}) => {
+  const { pool, rows, addProfiles, writer } = warehouse
+  const [bob = ''] = await addProfiles('bob')
+  const sentAtMs = Date.now() + DAY
+  const wholeOf = (profileId: string, stream = scores) => ({
+    ...scoresReading({ profileId, stream, sentAtMs, records: [], invalid: [undated] }),
+    ...{ believed: true, newer: [] },
+  })
+  const others = [wholeOf(story.ada, biomarkers), wholeOf(bob)]
+  for (const other of others) await writer.store({ ...other, sentAtMs: Date.now() })
+  const own = { ...wholeOf(story.ada), invalid: [] }
+  const release = async (...readings: ReturnType<typeof wholeOf>[]) => {
+    await transaction(pool, (tx) => releaseMended(tx, readings))
+    const left = await rows('select profile_id, stream from vitalsync.quarantine order by stream, profile_id')
+    return left.map(({ profile_id, stream }) => [profile_id, stream])
+  }
+  const ofOthers = others.map(({ profileId, stream }) => [profileId, stream.name])
+  await rows('update vitalsync.quarantine set last_seen_at = $1', [new Date(sentAtMs)])
+  expect(await release(own), 'no later reading').toHaveLength(4)
+  await rows(`update vitalsync.quarantine set last_seen_at = last_seen_at - interval '1 second'`)
+
+  expect(await release(own, ...others)).toEqual(ofOthers)
+  expect(await release(own)).toEqual(ofOthers)
 })
 
 test('after a replay gaps and days say that the span is read again, not that nothing has asked for it', async ({
@@ -241,6 +270,13 @@ test('a record in another unit that a replay stores is counted, and its day is s
       [march(day).slice(0, 10)],
     )
 
+  // Neither is the acceptance of the unit.
+  await rows(
+    `insert into vitalsync.drift (stream, what, path, detail, accepted_at) values
+     ('scores', 'unit', 'unit', $1, null), ('scores', 'extra', 'unit', $1, now())`,
+    ['sleep in percent, not index'],
+  )
+
   expect(await quarantineOf(pool).replay({})).toMatchObject({ stored: 2 })
 
   expect(await rows('select profile_id, stream from vitalsync.ledger where unit_doubts is not null')).toEqual([
@@ -249,8 +285,8 @@ test('a record in another unit that a replay stores is counted, and its day is s
   expect(await stateOf(3)).toEqual([{ state: 'data', settled: false, reason: expect.stringMatching(/^suspicious: /) }])
   expect(await stateOf(4)).toEqual([{ state: 'data', settled: false, reason: 'it may still change' }])
   expect(
-    await rows(`select what, detail, records, local_date::text from vitalsync.drift_people where what = 'unit'`),
-  ).toEqual([{ what: 'unit', detail: 'sleep in percent, not index', records: 1, local_date: '2026-03-03' }])
+    await rows(`select path, detail, records, local_date::text from vitalsync.drift_people where what = 'unit'`),
+  ).toEqual([{ path: 'unit', detail: 'sleep in percent, not index', records: 1, local_date: '2026-03-03' }])
 })
 
 test('a replay that waits for a reading holds nothing that the reading needs', async ({
