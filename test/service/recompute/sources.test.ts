@@ -60,6 +60,8 @@ test('an account sets its preferred sources, and only its own profiles are deriv
     expect(await steps(world, own)).toEqual(['1100'])
     expect(await steps(world, other)).toEqual(['1000'])
     expect((await rowsOf(world, other)).every(({ version }) => version === 1)).toBe(true)
+    const others = { account: await accountOf(world, other), sources: undefined }
+    expect(await setOrReadSourcePriority(command, others)).toMatchObject({ sources: [] })
     // A new day follows the order too; reading it or setting the same order again changes nothing.
     const next = walks.slice(0, 2).map((log) => ({
       ...log,
@@ -111,9 +113,14 @@ function bound(target: object, key: string | symbol): unknown {
   return typeof value === 'function' ? value.bind(target) : value
 }
 
-test.for(['read-change', 'read-marks', 'derivation-inputs', 'logs-of-days', 'delete-marks', 'record-derivation'])(
-  'an order of sources that is set during a derivation, after its %s, is not lost',
-  async (name, { serviceUrl }) => {
+test.for([
+  ...['read-change', 'read-marks', 'derivation-inputs', 'logs-of-days', 'delete-marks', 'record-derivation'].map(
+    (name) => [name, []] as const,
+  ),
+  ['logs-of-days', [['tablet'], []]],
+] as const)(
+  'an order of sources that is set during a derivation, after its %s, is not lost, nor after the orders %j',
+  async ([name, before], { serviceUrl }) => {
     await withRecompute(serviceUrl, at, async (world) => {
       const profileId = await createProfile(world.pool)
       await upload(world, profileId, walks)
@@ -127,6 +134,7 @@ test.for(['read-change', 'read-marks', 'derivation-inputs', 'logs-of-days', 'del
       const account = await accountOf(world, profileId)
       const set = async () => void (await setSourcePriority(world.pool, { account, sources: ['phone'], nowAt }))
 
+      for (const sources of before) await setSourcePriority(world.pool, { account, sources, nowAt })
       await recomputeProfile(pausing(world.pool, name, set), { profileId, nowAt, cohortOf: async () => null })
       await world.recompute.idle()
 
