@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { catalogue } from '../../../../config/streams.ts'
 import { type Column, keyColumns, type PulledStream } from '../../../../src/pipeline/transfer/stream.ts'
-import { march, scoresReading, test } from '../../../support/test-warehouse.ts'
+import { march, marchMs, scoreRecord, scoresReading, test } from '../../../support/test-warehouse.ts'
 
 const fieldOf = (column: Column) => column.from[0] ?? ''
 
@@ -17,6 +17,21 @@ function neighboursOf(stream: PulledStream): object[] {
   }))
   return [base, ...others]
 }
+
+test('each reading of one commit speaks for the window of its own person', async ({ warehouse }) => {
+  const { writer, rows, startedAtMs } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
+  const read = (profileId: string, moment: number, [first = 0, last = 0]: number[]) => {
+    const records = [first, last].map((day) => scoreRecord({ scoreDateTime: march(day, '12:00:00Z') }))
+    const window = { startMs: marchMs(first), endMs: marchMs(last + 1) }
+    return writer.store(scoresReading({ profileId, sentAtMs: startedAtMs + moment, records, window }))
+  }
+  await Promise.all([read(ada, 0, [1, 2]), read(bob, 0, [1, 2])])
+
+  await Promise.all([read(ada, 1, [1, 2]), read(bob, 1, [3, 4])])
+
+  expect(await rows('select profile_id from vitalsync.scores where gone_at is not null')).toEqual([])
+})
 
 const windowed = catalogue.pulled.filter(({ kind }) => kind === 'windowed')
 

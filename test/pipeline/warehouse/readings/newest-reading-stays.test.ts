@@ -103,23 +103,21 @@ test('a record on the edge of two windows that the newer neighbour did not hold 
 test('the row of a record says when the record was read, in case the ledger has forgotten', async ({ warehouse }) => {
   const { writer, rows, startedAtMs } = warehouse
   const [ada = ''] = await warehouse.addProfiles('ada')
-  const store = (later: number, value: number) =>
-    writer.store(
-      scoresReading({
-        profileId: ada,
-        sentAtMs: startedAtMs + later,
-        records: [scoreRecord({ scoreDateTime: march(2), value })],
-      }),
-    )
-  await store(20, 0.9)
+  const score = (day: number, value: number) => scoreRecord({ scoreDateTime: march(day), value })
+  const store = (later: number, records: object[]) =>
+    writer.store(scoresReading({ profileId: ada, sentAtMs: startedAtMs + later, records }))
+  await store(20, [score(2, 0.9), score(3, 0.9)])
   await rows(`update vitalsync.ledger set recent = '[]'`)
 
-  await store(10, 0.1)
+  await store(10, [score(2, 0.1)])
 
-  expect(await rows('select value, revision from vitalsync.scores')).toEqual([{ value: 0.9, revision: 1 }])
+  const stored = { value: 0.9, revision: 1, gone_at: null }
+  expect(await rows('select value, revision, gone_at from vitalsync.scores')).toEqual([stored, stored])
 })
 
-test('an older snapshot never replaces a newer one', async ({ warehouse }) => {
+test('an older snapshot never replaces a newer one, also when the ledger has forgotten, and the same one nothing', async ({
+  warehouse,
+}) => {
   const { writer, rows, startedAtMs } = warehouse
   const [ada = ''] = await warehouse.addProfiles('ada')
   const person = { profileId: ada, stream: streamByName('demographics') }
@@ -132,8 +130,15 @@ test('an older snapshot never replaces a newer one', async ({ warehouse }) => {
     scoresReading({ ...person, window: at(0, 10), sentAtMs: startedAtMs + 10, records: [{ age: 99 }] }),
   )
   await writer.store(scoresReading({ ...person, window: at(0, 10), sentAtMs: startedAtMs + 11, records: [] }))
+  await rows(`update vitalsync.ledger set recent = '[]'`)
+  await rows('update vitalsync.demographics set read_at = $1', [new Date(startedAtMs + 30)])
+  await writer.store(
+    scoresReading({ ...person, window: at(0, 12), sentAtMs: startedAtMs + 12, records: [{ age: 99 }] }),
+  )
 
-  expect(await rows('select age, gone_at from vitalsync.demographics')).toEqual([{ age: 35, gone_at: null }])
+  expect(await rows('select age, revision, gone_at from vitalsync.demographics')).toEqual([
+    { age: 35, revision: 1, gone_at: null },
+  ])
 })
 
 test('a reading that comes after an hour, when newer ones may be forgotten, stores nothing', async ({ warehouse }) => {

@@ -100,7 +100,9 @@ test('nothing beyond a window is called gone, and nothing while a part of the an
   )
 
   const odd = [{ path: 'type', reason: 'missing', raw: '{}' }]
-  await writer.store(scoresReading({ profileId: ada, sentAtMs: startedAtMs + 10, records: [], invalid: odd }))
+  await writer.store(
+    scoresReading({ profileId: ada, sentAtMs: startedAtMs + 10, records: four.slice(1), invalid: odd }),
+  )
   expect(await rows('select 1 from vitalsync.scores where gone_at is not null')).toEqual([])
 
   await writer.store(scoresReading({ profileId: ada, sentAtMs: startedAtMs + 20, records: [] }))

@@ -93,12 +93,42 @@ test('a record that a newer reading of the neighbouring window held is not marke
   expect(await gone()).toEqual([])
 })
 
+test('a record that a reading of the same instant held is not marked gone: the first of the two stays', async ({
+  warehouse,
+}) => {
+  const { store, gone } = await openBiomarkers(warehouse)
+  await store(0, left, [deep, light])
+
+  await store(0, right, [light])
+
+  expect(await gone()).toEqual([])
+})
+
+test('a record without an end is gone where it began, and as late as that', async ({ warehouse }) => {
+  const { rows, writer, startedAtMs } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const [fever, walk] = ['fever', 'walk'].map((name) => ({ type: 'event', name, startDateTime: march(2) }))
+  const store = (laterMs: number, records: object[]) =>
+    writer.store(
+      scoresReading({ profileId: ada, stream: streamByName('tags'), sentAtMs: startedAtMs + laterMs, records }),
+    )
+  await store(0, [fever ?? {}, walk ?? {}])
+
+  await store(10, [walk ?? {}])
+
+  expect(await rows('select name from vitalsync.tags where gone_at is not null')).toEqual([{ name: 'fever' }])
+  expect(await rows('select late_ms from vitalsync.silent_differences')).toEqual([
+    { late_ms: startedAtMs + 10 - marchMs(2) },
+  ])
+})
+
 test('a record that lasts longer than the catalogue says is not marked gone', async ({ warehouse }) => {
   const { store, gone } = await openBiomarkers(warehouse)
   const long = { ...deep, startDateTime: '2026-02-20T00:00:00Z' }
-  await store(0, right, [long, light])
+  const longer = { ...light, startDateTime: '2026-02-19T00:00:00Z' }
+  await store(0, right, [long, longer, light])
 
-  await store(10, right, [light])
+  await store(10, right, [longer, light])
 
   expect(await gone()).toEqual([])
 })

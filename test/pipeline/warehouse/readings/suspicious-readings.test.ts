@@ -5,7 +5,7 @@ import { test as base, march, scoreRecord, scoresReading, settle } from '../../.
 type Fixtures = {
   ada: string
   /** Stores scores of the first hours of March: one for each number, requested the given ms after the first reading. */
-  store: (laterMs: number, hours: readonly number[], value?: number) => Promise<string>
+  store: (laterMs: number, hours: readonly number[], value?: number, profileId?: string) => Promise<string>
   gone: () => Promise<number>
   suspicions: () => Promise<unknown>
 }
@@ -26,13 +26,13 @@ const test = base.extend<Fixtures>({
       settle,
       account: 'test',
     })
-    await use(async (laterMs, hours, value = 0.5) => {
+    await use(async (laterMs, hours, value = 0.5, profileId = ada) => {
       const records = hours.map((hour) => {
         const scoreDateTime = march(1, `${String(hour).padStart(2, '0')}:00:00Z`)
         return scoreRecord({ scoreDateTime, value })
       })
       const sentAtMs = warehouse.startedAtMs + laterMs
-      return (await writer.store(scoresReading({ profileId: ada, sentAtMs, records }))).outcome
+      return (await writer.store(scoresReading({ profileId, sentAtMs, records }))).outcome
     })
     await writer.close()
   },
@@ -84,6 +84,39 @@ test('of ten records and more, one reading may mark half of them gone and no mor
 
   expect(await store(2000, hours(1))).toBe('stored')
   expect(await gone()).toBe(9)
+})
+
+test('only the records that a reading might mark gone are counted beside those that it lacks', async ({
+  warehouse,
+  store,
+  gone,
+}) => {
+  await store(0, hours(4))
+  await warehouse.rows('update vitalsync.scores set score_date_time = $1 where score_date_time = $2', [
+    ...[march(5), march(1, '03:00:00Z')],
+  ])
+  expect(await store(10, hours(2)), 'one is gone, and one begins with the next window').toBe('stored')
+
+  expect(await store(20, [])).toBe('suspicious')
+  expect(await gone()).toBe(1)
+})
+
+test('each reading of one commit is weighed by the records of its own person', async ({ warehouse, store }) => {
+  const people = await warehouse.addNeighbours(3)
+  const storeAll = (laterMs: number, given: readonly (readonly number[])[]) =>
+    Promise.all(people.map((profileId, index) => store(laterMs, given[index] ?? [], 0.5, profileId)))
+  await storeAll(0, [hours(3), hours(12), [4, 5]])
+
+  expect(await storeAll(10, [[], hours(12), []])).toEqual(['suspicious', 'stored', 'suspicious'])
+
+  const doubts = await warehouse.rows(
+    `select profile_id, jsonb_array_length(doubts -> 0 -> 3) as lacked from vitalsync.ledger
+     where doubts is not null order by profile_id`,
+  )
+  expect(doubts).toEqual([
+    { profile_id: people[0], lacked: 3 },
+    { profile_id: people[2], lacked: 2 },
+  ])
 })
 
 test('the records of a suspicious reading are stored, and a record that comes back is no longer missed', async ({
