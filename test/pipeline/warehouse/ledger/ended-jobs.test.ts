@@ -3,7 +3,15 @@ import { DAY, MINUTE } from '../../../../src/base/time/units.ts'
 import { soon } from '../../../support/fixtures.ts'
 import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
-import { connect, dueInMinutes, endedJob, scoresReading, test, wantedFromMs } from '../../../support/test-warehouse.ts'
+import {
+  connect,
+  dueInMinutes,
+  endedJob,
+  scoresReading,
+  test,
+  type Warehouse,
+  wantedFromMs,
+} from '../../../support/test-warehouse.ts'
 
 test('a profile that is done is due after the next nightly, or earlier when a part of it falls due', async ({
   warehouse,
@@ -80,11 +88,15 @@ test('a profile stays due for what came while its job ran', async ({ warehouse }
   expect(await due()).toBe(true)
 })
 
+/** Those of these people who are due. A warehouse in buckets has others, who were added to find neighbours. */
+const dueAmong = async ({ profiles }: Warehouse, people: readonly string[]) =>
+  (await profiles.listDue('0', 1000)).ids.filter((id) => people.includes(id))
+
 test('of two jobs of a profile that end together, the one that began first decides what came meanwhile', async ({
   warehouse,
 }) => {
   const [eve = '', ada = ''] = await warehouse.addNeighbours(2)
-  const { ledger, rows, profiles } = warehouse
+  const { ledger, rows } = warehouse
   await rows(`update vitalsync.profiles set due_at = statement_timestamp() - interval '2 seconds'`)
   const begun = (job: string, ago: number) => endedJob(ada, { job, begunAtMs: Date.now() - ago })
 
@@ -92,7 +104,7 @@ test('of two jobs of a profile that end together, the one that began first decid
   const jobs = [endedJob(eve), begun('backfill-profile', 1000), begun('sync-profile', 60_000)]
   await Promise.all(jobs.map((job) => ledger.recordFinished(job)))
 
-  expect((await profiles.listDue('0', 10)).ids).toEqual([ada])
+  expect(await dueAmong(warehouse, [eve, ada])).toEqual([ada])
 })
 
 test('a difference that is found while ended jobs wait for its profile makes it due, and they wait in one order', async ({
@@ -100,7 +112,7 @@ test('a difference that is found while ended jobs wait for its profile makes it 
   warehouseUrl,
 }) => {
   const [eve = '', ada = '', bob = ''] = await warehouse.addNeighbours(3)
-  const { ledger, rows, profiles } = warehouse
+  const { ledger, rows } = warehouse
   await rows(`update vitalsync.profiles set due_at = '-infinity'`)
   const holder = await connect(warehouseUrl)
   await holder.query('begin')
@@ -115,7 +127,7 @@ test('a difference that is found while ended jobs wait for its profile makes it 
   await Promise.all(finishing)
   await holder.end()
 
-  expect((await profiles.listDue('0', 10)).ids).toEqual([bob])
+  expect(await dueAmong(warehouse, [eve, ada, bob])).toEqual([bob])
 })
 
 test('a profile is due again with the first of its streams, but with a refused one when its refusal ends', async ({
@@ -171,14 +183,14 @@ test('a failure is kept with its reason until the next success, and the sweep wa
   warehouse,
 }) => {
   const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
-  const { ledger, rows, profiles } = warehouse
+  const { ledger, rows } = warehouse
   const scope = '[["from",1]]'
   const params = { from: 1 }
   const fail = () => ledger.recordFailed(endedJob(ada, { params }), { reason: 'not known upstream', hint: 'erase it' })
 
-  expect((await profiles.listDue('0', 10)).ids).toEqual([ada, bob])
+  expect(await dueAmong(warehouse, [ada, bob])).toEqual([ada, bob])
   await fail()
-  expect((await profiles.listDue('0', 10)).ids).toEqual([bob])
+  expect(await dueAmong(warehouse, [ada, bob])).toEqual([bob])
   expect(await dueInMinutes(warehouse, ada)).toBe(15)
   for (let times = 0; times < 10; times += 1) await fail()
   expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
