@@ -4,8 +4,9 @@ import { MINUTE } from '../../../../src/base/time/units.ts'
 import type { OutboxItem } from '../../../../src/pipeline/transfer/parcel.ts'
 import { createOutbox } from '../../../../src/pipeline/warehouse/outbox/outbox.ts'
 import { createSeededRandom } from '../../../../src/service/sandbox/people/seeded-random.ts'
+import { soon } from '../../../support/fixtures.ts'
 import { countLockWaiters } from '../../../support/lock-waiters.ts'
-import { march, marchMs, test, type Warehouse } from '../../../support/test-warehouse.ts'
+import { connect, march, marchMs, test, type Warehouse } from '../../../support/test-warehouse.ts'
 
 const evidence = { kind: 'steps', offsetMinutes: 0, device: 'watch', isTimed: true } as const
 
@@ -85,8 +86,10 @@ test('a log that moved leaves its former minutes behind, and is marked as revise
   await warehouse.outbox.add([item(ada, 'a', [60, 90])])
 
   expect(await noted(warehouse)).toMatchObject([{ day: march(2).slice(0, 10), minutes: 60, revised: true }])
-  const [after] = await warehouse.rows('select first_at, last_at > first_at as later from vitalsync.log_days')
-  expect(after).toEqual({ first_at: before?.['first_at'], later: true })
+  const [after] = await warehouse.rows(
+    'select first_at, last_at > first_at as later, last_parcel > first_parcel as further from vitalsync.log_days',
+  )
+  expect(after).toEqual({ first_at: before?.['first_at'], later: true, further: true })
 })
 
 test('logs that were handed in before the import are noted with that time, the first and the last of each day', async ({
@@ -121,17 +124,29 @@ test('logs are handed in when the clock of the warehouse says so', async ({ ware
   expect(await rows('select first_at, last_at from vitalsync.log_days')).toEqual([{ first_at: at, last_at: at }])
 })
 
-test('logs that are added while the habit of the person is computed mark the person again', async ({ warehouse }) => {
-  const [ada = ''] = await warehouse.addProfiles('ada')
-  const client = await warehouse.pool.connect()
+test('logs that are added while the habit of the person is computed mark the person again, and nobody else', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  await warehouse.rows('update vitalsync.profiles set uploaded = false where id = $1', [bob])
+  const client = await connect(warehouseUrl)
   await client.query('begin')
   await client.query('update vitalsync.profiles set uploaded = false where id = $1', [ada])
 
   const adding = warehouse.outbox.add([item(ada, 'a', [0, 30])])
   await expect.poll(() => countLockWaiters(warehouse.rows)).toBe(1)
+  // Items of another person do not wait for it.
+  const ended: string[] = []
+  void warehouse.outbox.add([item(bob, 'a', [0, 30], { evidence: undefined })]).then(() => ended.push('added'))
+  await expect.poll(async () => ended.length + (await countLockWaiters(warehouse.rows)), soon).toBe(2)
+  expect(ended).toEqual(['added'])
   await client.query('commit')
-  client.release()
+  await client.end()
   await adding
 
-  expect(await warehouse.rows('select uploaded from vitalsync.profiles')).toEqual([{ uploaded: true }])
+  expect(await warehouse.rows('select external_id, uploaded from vitalsync.profiles order by 1')).toEqual([
+    { external_id: 'ada', uploaded: true },
+    { external_id: 'bob', uploaded: false },
+  ])
 })

@@ -87,6 +87,7 @@ test('a form that its source changed earlier replaces none that it changed later
   })
   const place = { warehouse, profileId: ada }
   const rehearsal = await openRehearsal({ pool: warehouse.pool, onlyMissing: false })
+  await using _closing = { [Symbol.asyncDispose]: rehearsal.close }
   const [newer, older, undated] = [form('a', 20, 10_050), form('a', 10, 5000), form('a', undefined, 7)]
   const add = async (...items: OutboxItem[]) => {
     const rehearsed = await rehearsal.add(items)
@@ -105,7 +106,6 @@ test('a form that its source changed earlier replaces none that it changed later
   expect(await add(undated)).toEqual({ accepted: 1, duplicate: 0 })
   expect(await add(older)).toEqual({ accepted: 1, duplicate: 0 })
   expect(await textsOf(place)).toEqual([older.body])
-  await rehearsal.close()
 })
 
 test('an item that was replaced while its former text was on its way still waits', async ({ warehouse }) => {

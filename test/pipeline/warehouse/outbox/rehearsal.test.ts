@@ -41,5 +41,6 @@ test('a rehearsal compares an item with the form of its person, stream and key a
     expect(await rehearsal.add(formsOf('new'))).toEqual(none)
     const [changed = log(ada, '', 2, {})] = formsOf('new').map((item) => ({ ...item, body: '{}' }))
     expect(await rehearsal.add([changed])).toEqual({ accepted: onlyMissing ? 0 : 1, duplicate: onlyMissing ? 1 : 0 })
+    expect(await rehearsal.add([changed])).toEqual({ accepted: 0, duplicate: 1 })
   }
 })

@@ -24,13 +24,47 @@ test('more may wait where as many items or bytes were read as are read at a time
   expect(await outbox.readWaiting(ada, 'data-logs')).toMatchObject({ more: false })
 
   await outbox.add(logs(ada, ITEMS_READ_MAX, 1))
-  expect(await outbox.readWaiting(ada, 'data-logs')).toMatchObject({ more: true })
+  const full = await outbox.readWaiting(ada, 'data-logs')
+  expect(full).toMatchObject({ more: true })
+  await outbox.add(logs(ada, ITEMS_READ_MAX + 1, 1))
+  expect(await outbox.readWaiting(ada, 'data-logs')).toEqual(full)
 
   const large = (key: string, bytes: number) => log(bob, key, { body: `"${'x'.repeat(bytes - 2)}"` })
   await outbox.add([large('a', BYTES_READ_MAX - 1)])
   expect(await outbox.readWaiting(bob, 'data-logs')).toMatchObject({ more: false })
   await outbox.add([large('a', BYTES_READ_MAX)])
-  expect(await outbox.readWaiting(bob, 'data-logs')).toMatchObject({ more: true })
+  const heavy = await outbox.readWaiting(bob, 'data-logs')
+  expect(heavy).toMatchObject({ more: true })
+  await outbox.add([log(bob, 'b')])
+  expect(await outbox.readWaiting(bob, 'data-logs')).toEqual(heavy)
+})
+
+test('of more parcels than are read at a time the oldest are read', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { outbox, rows } = warehouse
+  await outbox.add([log(ada, 'a')])
+  await rows(
+    `insert into vitalsync.parcels (id, profile_id, stream, mode, start_at, first_end_at, last_end_at, sizes, body)
+     select id + n, profile_id, stream, mode, start_at, first_end_at - n * interval '1 minute',
+       last_end_at - n * interval '1 minute', sizes, body
+     from vitalsync.parcels, generate_series(1, $1) n`,
+    [ITEMS_READ_MAX],
+  )
+
+  const { parcels } = await outbox.readWaiting(ada, 'data-logs')
+
+  const newestFirst = parcels.map(({ endAtMs }) => endAtMs).toReversed()
+  expect(newestFirst).toEqual(Array.from({ length: ITEMS_READ_MAX }, (_, n) => DAY_ONE + HOUR - (n + 1) * MINUTE))
+})
+
+test('an item replaces none that has its key in another stream', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { outbox } = warehouse
+  const items = ['data-logs', 'demographics'].map((stream) => log(ada, 'a', { stream }))
+  for (const item of items) await outbox.add([item])
+
+  for (const { stream, body } of items)
+    expect((await outbox.readWaiting(ada, stream)).parcels).toMatchObject([{ body, waiting: 1 }])
 })
 
 test('items are packed by their ends, whenever they began', async ({ warehouse }) => {
