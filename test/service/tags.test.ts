@@ -53,7 +53,8 @@ describe.for(forms)('with the %s form', (form) => {
     const person = await registerProfile(world)
     const id = '6f0f0c1e-5b0e-4c55-9d0f-1f0d0c5f7a01'
     const later = { id, startDateTime: '2026-07-11T10:00:00+12:00' }
-    await send(world, person, [tag({ id }), tag({ name: 'tea' })], form)
+    const another = await registerProfile(world)
+    for (const one of [person, another]) await send(world, one, [tag({ id }), tag({ name: 'tea' })], form)
     const moved = await send(world, person, tag({ ...later, id: id.toUpperCase() }), form)
 
     expect(moved.json).toMatchObject([later])
@@ -62,6 +63,7 @@ describe.for(forms)('with the %s form', (form) => {
     const twice = await send(world, person, [tag({ id, name: 'first' }), tag({ id, name: 'second' })], form)
     expect(names(twice)).toEqual(['second'])
     expect(names(await read(world, person, '', form)).toSorted()).toEqual(['second', 'tea'])
+    expect(names(await read(world, another, '', form)).toSorted()).toEqual(['coffee', 'tea'])
   })
 
   test('an empty category or value means no value', async ({ world }) => {
