@@ -53,6 +53,19 @@ test('a profile that is erased while everything is written for it fails nothing'
   }
 })
 
+test('device information that meets an erasure under way is stored for nobody', async ({ world, inside }) => {
+  const person = await registerProfile(world)
+  const erasing = await inside.sql.connect()
+  await erasing.query('begin')
+  await erasing.query('delete from service.profiles where external_id = $1', [person.externalId])
+  const writing = call(world, '/api/v1/profile/deviceInformation', { method: 'PUT', auth: person.auth, body: device })
+  await expect.poll(() => countLockWaiters(async (text) => (await inside.sql.query(text)).rows), soon).toBe(1)
+  await erasing.query('commit')
+  erasing.release()
+
+  expect((await writing).status).toBe(401)
+})
+
 test('a name that is registered and erased by many at once is there once or not at all', async ({ world }) => {
   const account = await accountAuth(world)
   const externalId = `name-${randomUUID()}`
