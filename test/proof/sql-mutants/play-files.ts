@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { ProofResult } from '../part.ts'
-import { type Killers, killersAfter, writeKillers } from './listed-mutants.ts'
+import { type Killers, killersAfter, knownSurvivors, writeKillers } from './listed-mutants.ts'
 import { type Judged, playMutants } from './play.ts'
 import type { PartialPlay } from './play-sample.ts'
 import { recordedFiles } from './recording.ts'
@@ -9,7 +9,7 @@ import { createStepsOf } from './steps.ts'
 
 /**
  * Decides again which mutants these files of tests kill, after a change of them or of the statements that they send. A mutant that another
- * file kills is not played.
+ * file kills is not played, and neither is one whose survival is explained.
  */
 export async function playFiles(options: PartialPlay & { readonly files: readonly string[] }): Promise<ProofResult> {
   const { files, killers, signal, print } = options
@@ -22,12 +22,13 @@ export async function playFiles(options: PartialPlay & { readonly files: readonl
   const mutants = await options.mutantsOf(recording)
   const { own, others } = ownAndOthers(killers, files)
   const elsewhere = new Set(Object.values(others).flatMap(({ ids }) => ids))
+  const explained = knownSurvivors()
   const stateFile = `${options.stateFile}.files`
   rmSync(stateFile, { force: true })
   const judged = await playMutants({
     ...options,
     stateFile,
-    mutants: mutants.filter(({ id }) => !elsewhere.has(id)),
+    mutants: mutants.filter(({ id, key }) => !elsewhere.has(id) && !explained.has(key)),
     stepsOf: createStepsOf(recording.tests, killers),
   })
   const faults = signal.aborted || !recording.isWhole ? ['The run ended too soon: nothing is written.'] : []
