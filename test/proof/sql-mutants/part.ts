@@ -5,7 +5,7 @@ import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
 import type { ProofOptions, ProofPart, ProofResult } from '../part.ts'
 import { explained, tablesOf, unexplained } from './figures.ts'
 import { type Killers, killersAfter, knownSurvivors, readKillers, writeKillers } from './listed-mutants.ts'
-import { mutantsOf } from './mutants.ts'
+import { type Mutant, mutantsOf } from './mutants.ts'
 import { type Judged, playMutants } from './play.ts'
 import { playFiles } from './play-files.ts'
 import { playSample } from './play-sample.ts'
@@ -51,8 +51,8 @@ async function untilStopped<T>(ms: number | undefined, work: (signal: AbortSigna
 }
 
 /**
- * A run that is cut keeps what it played in the folder of its state, and continues there. It plays beside the files that are recorded
- * before it records others: a mutant that they kill needs no more, and a run that is cut has its kills.
+ * A run that is cut keeps what it played in the folder of its state, and continues there. After each piece of the recording it plays the
+ * mutants that these files killed before, so that a run that is cut has its kills. The others wait until all files are recorded.
  */
 async function runWhole(options: RunOptions): Promise<ProofResult> {
   const { print, signal } = options
@@ -80,13 +80,21 @@ async function playRecorded(
   const { mutants, refused, unprinted } = await mutantsIn(recording, serverUrl)
   print(`${mutants.length} mutants; ${refused} more are refused by Postgres`)
   const stepsOf = createStepsOf(recording.tests, killers)
-  const played = await playMutants({ mutants, stepsOf, killers, ...placesIn(stateFolder), signal, print })
-  // A file that is not recorded yet may kill it.
-  const judged = recording.isWhole ? played : played.map(undecided)
+  // A file that is not recorded yet may kill the others.
+  const expected = idsKilledBy(recording.files, killers)
+  const isDue = ({ id }: Mutant) => recording.isWhole || expected.has(id)
+  const due = mutants.filter(isDue)
+  const waiting = mutants.filter((mutant) => !isDue(mutant))
+  const played = await playMutants({ mutants: due, stepsOf, killers, ...placesIn(stateFolder), signal, print })
+  const judged = [...(recording.isWhole ? played : played.map(undecided)), ...waiting.map(notPlayed)]
   return { recording, judged, refused, unprinted, killers }
 }
 
-const undecided = (one: Judged): Judged => (one.verdict === 'killed' ? one : { ...one, verdict: 'not played' })
+const idsKilledBy = (files: readonly string[], killers: Killers): ReadonlySet<string> =>
+  new Set(files.flatMap((file) => killers[basename(file)]?.ids ?? []))
+
+const notPlayed = (mutant: Mutant): Judged => ({ mutant, verdict: 'not played', by: undefined })
+const undecided = (one: Judged): Judged => (one.verdict === 'killed' ? one : notPlayed(one.mutant))
 
 /** Files that killed mutants before, the quickest first, and then the others. */
 function likeliestFirst(files: readonly string[], killers: Killers): string[] {
