@@ -8,9 +8,11 @@ import {
   markDaysWithLogs,
   markEveryStoredDay,
   markSingleDays,
+  readDerivationInputs,
   readMarks,
   splitMark,
 } from '../../../src/service/store/derivation-queue.ts'
+import { writeDemographics } from '../../../src/service/store/profile-metadata.ts'
 import { createServicePool, withTransaction } from '../../../src/service/store/service-pool.ts'
 import { createProfile, deleteProfiles, findProfileId } from '../../../src/service/store/service-profiles.ts'
 import { storeDays } from '../../../src/service/store/stored-day-facts.ts'
@@ -42,7 +44,7 @@ async function fill(pool: pg.Pool) {
     markSingleDays(db, { profileId: ada, localDays: numbers.map(day), nowAt })
   const marks = () => readMarks(pool, ada, 100)
   const waiters = () => countLockWaiters(async (text) => (await pool.query(text)).rows)
-  return { accountId, ada, mark, marks, waiters }
+  return { accountId, ada, bob, mark, marks, waiters }
 }
 
 const test = base.extend<{ pool: pg.Pool }>({
@@ -67,6 +69,19 @@ test.for([
   expect((await marks()).map(({ localDay, isSingle }) => [numberOf(localDay), isSingle])).toEqual(
     days.map((number) => [number, false]),
   )
+})
+
+test('a derivation takes the person of its own profile', async ({ pool }) => {
+  const { ada, bob } = await fill(pool)
+  const ages = new Map([
+    [ada, 34],
+    [bob, 51],
+  ])
+  for (const [profileId, age] of ages)
+    await writeDemographics(pool, { profileId, fields: { age }, mode: 'replace', nowAt })
+
+  for (const [profileId, age] of ages)
+    expect(await readDerivationInputs(pool, profileId)).toMatchObject({ person: { age } })
 })
 
 test('the earliest marks are read first', async ({ pool }) => {
