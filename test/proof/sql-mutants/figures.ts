@@ -5,12 +5,18 @@ import { areaNames } from './statements.ts'
 
 const isSurvivor = ({ verdict }: Judged) => verdict === 'survived' || verdict === 'not reached'
 
+/** A run that is cut may end before the plays of those that are explained: they lived in one before it. */
+const isLiving = (one: Judged, known: ReadonlyMap<string, Reason>) =>
+  isSurvivor(one) || (one.verdict === 'not played' && known.has(one.mutant.key))
+
 /** Mutants that live, and that `survivors.json` does not explain. */
 export const unexplained = (judged: readonly Judged[], known: ReadonlyMap<string, Reason>): Judged[] =>
   judged.filter((one) => isSurvivor(one) && !known.has(one.mutant.key))
 
 export const explained = (judged: readonly Judged[], known: ReadonlyMap<string, Reason>): Survivor[] =>
-  judged.filter(isSurvivor).flatMap(({ mutant }) => {
+  judged.flatMap((one) => {
+    if (!isLiving(one, known)) return []
+    const { mutant } = one
     const reason = known.get(mutant.key)
     if (!reason) return []
     const change = `${mutant.operator}: ${mutant.change}`
@@ -21,14 +27,15 @@ export const explained = (judged: readonly Judged[], known: ReadonlyMap<string, 
 export function tablesOf(judged: readonly Judged[], known: ReadonlyMap<string, Reason>): ProofTable[] {
   const row = (name: string, list: readonly Judged[]) => {
     const count = (verdict: Judged['verdict']) => list.filter((one) => one.verdict === verdict).length
-    const equivalent = list.filter((one) => isSurvivor(one) && known.get(one.mutant.key)?.equivalent).length
+    const living = list.filter((one) => isLiving(one, known))
+    const equivalent = living.filter(({ mutant }) => known.get(mutant.key)?.equivalent).length
+    const notPlayed = list.filter((one) => one.verdict === 'not played' && !isLiving(one, known)).length
     const counted = list.length - equivalent
     const share = counted > 0 ? `${((100 * count('killed')) / counted).toFixed(1)} %` : ''
-    const bound = share !== '' && count('not played') > 0 ? `at least ${share}` : share
-    const living = count('survived') + count('not reached') - equivalent
+    const bound = share !== '' && notPlayed > 0 ? `at least ${share}` : share
     return [
-      ...[name, list.length, count('not played'), count('killed'), count('timed out')],
-      ...[equivalent, living, bound],
+      ...[name, list.length, notPlayed, count('killed'), count('timed out')],
+      ...[equivalent, living.length - equivalent, bound],
     ]
   }
   const columns = [

@@ -99,10 +99,12 @@ test('the share of killed mutants leaves out what is equivalent, and is a lower 
     judgedOf('c', 'not played'),
     judgedOf('d', 'survived'),
     judgedOf('e', 'not reached'),
+    judgedOf('f', 'not played'),
   ]
-  const known = new Map([['d', { equivalent: true, reason: 'one row' }]])
+  const equivalent = { equivalent: true, reason: 'one row' }
+  const known = new Map(['d', 'f'].map((key) => [key, equivalent]))
 
-  expect(tablesOf(judged, known)[1]?.rows.at(-1)).toEqual(['all', 5, 1, 1, 1, 1, 1, 'at least 25.0 %'])
+  expect(tablesOf(judged, known)[1]?.rows.at(-1)).toEqual(['all', 6, 1, 1, 1, 2, 1, 'at least 25.0 %'])
   expect(unexplained(judged, known).map(({ mutant }) => mutant.id)).toEqual(['e'])
 })
 
