@@ -5,7 +5,7 @@ import { type Queryable, withTransaction } from '../../src/service/store/service
 import { createProfile, deleteProfiles } from '../../src/service/store/service-profiles.ts'
 import { device } from '../support/conformance.ts'
 import { soon, test as withDatabase } from '../support/fixtures.ts'
-import { countLockWaiters } from '../support/lock-waiters.ts'
+import { countLockWaiters, rowsFrom } from '../support/lock-waiters.ts'
 import { openTestPool } from '../support/test-pool.ts'
 import {
   accountAuth,
@@ -59,7 +59,7 @@ test('device information that meets an erasure under way is stored for nobody', 
   await erasing.query('begin')
   await erasing.query('delete from service.profiles where external_id = $1', [person.externalId])
   const writing = call(world, '/api/v1/profile/deviceInformation', { method: 'PUT', auth: person.auth, body: device })
-  await expect.poll(() => countLockWaiters(async (text) => (await inside.sql.query(text)).rows), soon).toBe(1)
+  await expect.poll(() => countLockWaiters(rowsFrom(inside.sql)), soon).toBe(1)
   await erasing.query('commit')
   erasing.release()
 
@@ -95,7 +95,7 @@ withDatabase(
     const { second } = await withTransaction(pool, async (first) => {
       await lockAsErasure(first, earlier)
       const second = deleteProfiles(pool, { accountId, externalIds: [later, earlier] })
-      await expect.poll(() => countLockWaiters(async (text) => (await pool.query(text)).rows), soon).toBe(1)
+      await expect.poll(() => countLockWaiters(rowsFrom(pool)), soon).toBe(1)
       await lockAsErasure(first, later)
       return { second }
     })

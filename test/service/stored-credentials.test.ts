@@ -23,7 +23,7 @@ import { hashSecret } from '../../src/service/store/credentials/secrets.ts'
 import { openTokenCache } from '../../src/service/store/credentials/token-cache.ts'
 import { createProfile, deleteProfiles } from '../../src/service/store/service-profiles.ts'
 import { test as base, soon } from '../support/fixtures.ts'
-import { countLockWaiters } from '../support/lock-waiters.ts'
+import { countLockWaiters, rowsFrom } from '../support/lock-waiters.ts'
 import { openTestPool } from '../support/test-pool.ts'
 import { connect } from '../support/test-warehouse.ts'
 
@@ -248,7 +248,7 @@ async function whileLocked(
   await holder.query('begin')
   await holder.query(lock.sql, lock.values)
   const ended = work()
-  await expect.poll(() => countLockWaiters(async (text) => (await pool.query(text)).rows), soon).toBe(lock.waiting)
+  await expect.poll(() => countLockWaiters(rowsFrom(pool)), soon).toBe(lock.waiting)
   if (lock.end) await holder.query(lock.end, lock.values)
   await holder.query('commit')
   holder.release()

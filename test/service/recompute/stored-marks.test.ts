@@ -18,7 +18,7 @@ import { createProfile, deleteProfiles, findProfileId } from '../../../src/servi
 import { storeDays } from '../../../src/service/store/stored-day-facts.ts'
 import { readChange } from '../../../src/service/store/waiting-profiles.ts'
 import { test as base, soon } from '../../support/fixtures.ts'
-import { countLockWaiters } from '../../support/lock-waiters.ts'
+import { countLockWaiters, rowsFrom } from '../../support/lock-waiters.ts'
 import { inputOf, log } from '../derive/made-logs.ts'
 import { quiet } from './recompute-world.ts'
 
@@ -43,7 +43,7 @@ async function fill(pool: pg.Pool) {
   const mark = (numbers: readonly number[], db: Parameters<typeof markSingleDays>[0] = pool) =>
     markSingleDays(db, { profileId: ada, localDays: numbers.map(day), nowAt })
   const marks = () => readMarks(pool, ada, 100)
-  const waiters = () => countLockWaiters(async (text) => (await pool.query(text)).rows)
+  const waiters = () => countLockWaiters(rowsFrom(pool))
   return { accountId, ada, bob, mark, marks, waiters }
 }
 

@@ -6,7 +6,7 @@ import { openWarehousePool, type Pool } from '../../../../src/pipeline/warehouse
 import { createPostgresTokenStore } from '../../../../src/pipeline/warehouse/tokens/token-store.ts'
 import { test as base, soon } from '../../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../../support/insert-people.ts'
-import { countLockWaiters } from '../../../support/lock-waiters.ts'
+import { countDeadlocks, countLockWaiters, rowsFrom } from '../../../support/lock-waiters.ts'
 import { testDivision } from '../../../support/test-pool.ts'
 import { connect } from '../../../support/test-warehouse.ts'
 
@@ -110,7 +110,7 @@ const kinds: Array<[string, (id: number) => TokenName]> = [
   ['profiles', nameOf],
   ['accounts', (id) => ({ account: `a${id}` })],
 ]
-const waiters = (pool: Pool) => countLockWaiters(async (text) => (await pool.query(text)).rows)
+const waiters = (pool: Pool) => countLockWaiters(rowsFrom(pool))
 
 test.for(kinds)(
   'a token of %s that another process leases for the first time is busy',
@@ -168,8 +168,6 @@ test.for(kinds.flatMap(([kind, of]) => works.map((work) => [kind, work, of] as c
     await holder.end()
     for (const each of pools) await each.end()
 
-    // A connection that has ended has reported its numbers.
-    const { rows } = await pool.query('select deadlocks::int from pg_stat_database where datname = current_database()')
-    expect(rows).toEqual([{ deadlocks: 0 }])
+    expect(await countDeadlocks(rowsFrom(pool))).toBe(0)
   },
 )
