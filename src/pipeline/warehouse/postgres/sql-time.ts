@@ -15,3 +15,12 @@ end`
 /** SQL for an exponential backoff: 15 minutes after the first attempt, doubled with each further attempt, at most `max`. */
 export const backoffSql = (attempts: string, max: string): string =>
   `least(interval '15 minutes' * power(2, least(${attempts} - 1, 12)), interval '${max}')`
+
+/**
+ * SQL for the first instant at which a record of the day may begin, with every offset from UTC, and for the first after them all. A night
+ * begins at the noon before its day.
+ */
+export const recordStartsSql = (day: string): { first: string; end: string } => {
+  const midnight = `${day}::timestamp at time zone 'UTC'`
+  return { first: `${midnight} - interval '26 hours'`, end: `${midnight} + interval '36 hours'` }
+}

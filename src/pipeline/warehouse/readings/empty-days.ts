@@ -12,7 +12,7 @@ import {
 import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
-import { epochMsSql } from '../postgres/sql-time.ts'
+import { epochMsSql, recordStartsSql } from '../postgres/sql-time.ts'
 import { namedSql, pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import type { SettledReading } from './record-rows.ts'
 
@@ -99,20 +99,20 @@ function settledDays(reading: SettledReading, row: LockedLedgerRow | undefined):
 const isWhole = (covered: readonly Span[], day: number): boolean =>
   covered.some(({ startMs, endMs }) => startMs <= day * DAY && endMs >= (day + 1) * DAY)
 
-/** The days without a record in the warehouse, and those that have a cause although they have one. A night begins at the noon before its day. */
+/** The days without a record in the warehouse, and those that have a cause although they have one. */
 async function findEmptyDays(
   tx: Tx,
   { name, table, startColumn }: PulledStream,
   days: readonly SettledDay[],
 ): Promise<{ empty: FoundDay[]; filled: FoundDay[] }> {
+  const starts = recordStartsSql('i.day')
   const { rows } = await tx.query<{ n: number; cause: string | null; former: string; has_records: boolean }>({
     name: `find empty days of ${name}`,
     text: `select i.n::int as n, e.cause, case when e.cause is null then '[]' else jsonb_path_query_array(
             e.former || jsonb_build_object('cause', e.cause, 'since', e.computed_at), '$[last - 7 to last]')::text end as former,
         i.is_filled or exists (select from vitalsync.${table} r where r.profile_id = i.profile_id
           and ${namedSql(tx, 'r.profile_id', '$1')} and r.local_date = i.day and r.gone_at is null
-          and r.${startColumn} >= i.day::timestamp at time zone 'UTC' - interval '26 hours'
-          and r.${startColumn} < i.day::timestamp at time zone 'UTC' + interval '36 hours') as has_records
+          and r.${startColumn} >= ${starts.first} and r.${startColumn} < ${starts.end}) as has_records
       from unnest($1::int8[], $2::date[], $3::bool[]) with ordinality as i(profile_id, day, is_filled, n)
       left join vitalsync.empty_days e on e.profile_id = i.profile_id and e.stream = $4 and e.local_date = i.day
         and ${namedSql(tx, 'e.profile_id', '$1')}`,

@@ -1,6 +1,7 @@
 import { digestOf } from '../../../base/text/digest.ts'
 import { jsonOrUndefined } from '../../../base/text/json.ts'
 import type { InvalidRecord, Reading } from '../../transfer/reading.ts'
+import { recordStartsSql } from '../postgres/sql-time.ts'
 import { namedSql, type Tx } from '../postgres/warehouse-pool.ts'
 import { type AdmittedReading, furtherDaysOf, localDateTextOf } from './record-rows.ts'
 
@@ -61,13 +62,13 @@ const speaksForWindow = ({ believed, unchanged, word, newer }: ReadAgain): boole
 
 /**
  * Takes records out of the quarantine that a later reading of their day, or of the window in which they were read, does not hold
- * in that form any more: upstream has mended them, or has them no more. The day counts with every offset from UTC, and from the
- * noon before, for a night starts there.
+ * in that form any more: upstream has mended them, or has them no more.
  */
 export async function releaseMended(tx: Tx, readings: readonly ReadAgain[]): Promise<void> {
   const read = readings.filter(speaksForWindow)
   if (read.length === 0) return
   const held = read.flatMap((reading) => reading.invalid.map(({ raw }) => ({ reading, raw })))
+  const starts = recordStartsSql('q.local_date')
   const bound = (ms: number, { stream }: ReadAgain) => (stream.kind === 'snapshot' ? null : new Date(ms).toISOString())
   await tx.query({
     name: 'release mended',
@@ -79,8 +80,7 @@ export async function releaseMended(tx: Tx, readings: readonly ReadAgain[]): Pro
         and not exists (select from unnest($6::int8[], $7::text[], $8::bytea[]) as k(profile_id, stream, digest)
           where k.profile_id = q.profile_id and k.stream = q.stream and k.digest = q.digest)
         and (q.span <@ tstzrange(i.from_at, i.to_at)
-          or tstzrange(q.local_date::timestamp at time zone 'UTC' - interval '26 hours',
-            q.local_date::timestamp at time zone 'UTC' + interval '36 hours') <@ tstzrange(i.from_at, i.to_at))`,
+          or tstzrange(${starts.first}, ${starts.end}) <@ tstzrange(i.from_at, i.to_at))`,
     values: [
       read.map(({ profileId }) => profileId),
       read.map(({ stream }) => stream.name),
