@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import { ensureAccount } from '../../src/service/store/credentials/api-keys.ts'
-import { type Queryable, withTransaction } from '../../src/service/store/service-pool.ts'
-import { createProfile, deleteProfiles } from '../../src/service/store/service-profiles.ts'
 import { device } from '../support/conformance.ts'
 import { soon, test as withDatabase } from '../support/fixtures.ts'
 import { countLockWaiters, rowsFrom } from '../support/lock-waiters.ts'
-import { openTestPool } from '../support/test-pool.ts'
 import {
   accountAuth,
   call,
@@ -80,32 +76,6 @@ test('a name that is registered and erased by many at once is there once or not 
   const { json } = await call(world, `/api/v1/account/profile/search?searchParameter=${externalId}`, { auth: account })
   expect(json.totalCount).toBeLessThanOrEqual(1)
 })
-
-withDatabase(
-  'two erasures of the same profiles do not wait for each other in a circle',
-  async ({ serviceUrl, onTestFinished }) => {
-    const pool = openTestPool(serviceUrl, 3)
-    onTestFinished(() => pool.end())
-    const nowAt = new Date(0)
-    const accountId = await ensureAccount(pool, { name: 'a', nowAt })
-    const [earlier, later] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002']
-    for (const profileId of [later, earlier])
-      await createProfile(pool, { accountId, externalId: profileId, nowAt, profileId })
-
-    const { second } = await withTransaction(pool, async (first) => {
-      await lockAsErasure(first, earlier)
-      const second = deleteProfiles(pool, { accountId, externalIds: [later, earlier] })
-      await expect.poll(() => countLockWaiters(rowsFrom(pool)), soon).toBe(1)
-      await lockAsErasure(first, later)
-      return { second }
-    })
-
-    expect(await second).toEqual([earlier, later])
-  },
-)
-
-const lockAsErasure = (tx: Queryable, profileId: string) =>
-  tx.query('select from service.profiles where profile_id = $1 for update', [profileId])
 
 test('a token that came into the table after its key was revoked opens nothing', async ({ world, inside, other }) => {
   const auth = await accountAuth(world, other)

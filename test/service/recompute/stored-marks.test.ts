@@ -13,7 +13,7 @@ import {
   splitMark,
 } from '../../../src/service/store/derivation-queue.ts'
 import { writeDemographics } from '../../../src/service/store/profile-metadata.ts'
-import { createServicePool, withTransaction } from '../../../src/service/store/service-pool.ts'
+import { createServicePool, type Queryable, withTransaction } from '../../../src/service/store/service-pool.ts'
 import { createProfile, deleteProfiles, findProfileId } from '../../../src/service/store/service-profiles.ts'
 import { storeDays } from '../../../src/service/store/stored-day-facts.ts'
 import { readChange } from '../../../src/service/store/waiting-profiles.ts'
@@ -157,3 +157,23 @@ test('a profile is not erased while its records are written', async ({ pool }) =
   expect(await erasure).toEqual([ada])
   expect(await lockAgainstErasure(pool, ada)).toBe(false)
 })
+
+test('two erasures of the same profiles do not wait for each other in a circle', async ({ pool }) => {
+  const { accountId, waiters } = await fill(pool)
+  const [earlier, later] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002']
+  for (const profileId of [later, earlier])
+    await createProfile(pool, { accountId, externalId: profileId, nowAt, profileId })
+
+  const { second } = await withTransaction(pool, async (first) => {
+    await lockAsErasure(first, earlier)
+    const second = deleteProfiles(pool, { accountId, externalIds: [later, earlier] })
+    await expect.poll(waiters, soon).toBe(1)
+    await lockAsErasure(first, later)
+    return { second }
+  })
+
+  expect(await second).toEqual([earlier, later])
+})
+
+const lockAsErasure = (tx: Queryable, profileId: string) =>
+  tx.query('select from service.profiles where profile_id = $1 for update', [profileId])
