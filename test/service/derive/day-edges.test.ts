@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { dayNumberFromText } from '../../../src/base/time/local-time.ts'
-import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
-import { dayBoundsOf, partOnDay } from '../../../src/service/derive/day/day-bounds.ts'
+import { MINUTE } from '../../../src/base/time/units.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
-import { logComparator, minuteSamples } from '../../../src/service/derive/day/log-ranking.ts'
+import { logComparator } from '../../../src/service/derive/day/log-ranking.ts'
 import { createLogsByDay } from '../../../src/service/derive/day/logs-by-day.ts'
 import { nightFacts } from '../../../src/service/derive/day/night-facts.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
@@ -23,115 +22,6 @@ const clustersOf = (logs: readonly DataLog[], day = march10) =>
     sourcePriority: [],
     demographics: unknownDemographics,
   })
-
-const utcDay = {
-  day: march10,
-  offset: 0,
-  span: { startMs: Date.parse('2026-03-10T00:00:00Z'), endMs: Date.parse('2026-03-11T00:00:00Z') },
-}
-
-test.each([
-  ['just after midnight, east of the person', '2026-03-10T00:10:00+02:00', 10, march10],
-  ['up to midnight, east of the person', '2026-03-10T23:00:00+02:00', 60, march10],
-  ['just before midnight, west of the person', '2026-03-10T23:30:00-05:00', 20, march10],
-  ['up to midnight, west of the person', '2026-03-10T23:00:00-05:00', 60, march10],
-])('a log of one local date counts as a whole on it and nowhere else: %s', (_, start, minutes, day) => {
-  const stepsLog = log('steps', start, [minutes, 100])
-  const onDay = (by: number) => {
-    const [startMs, endMs] = [utcDay.span.startMs + by * 24 * HOUR, utcDay.span.endMs + by * 24 * HOUR]
-    return partOnDay(stepsLog, stepsLog, { day: day + by, offset: 0, span: { startMs, endMs } })
-  }
-
-  expect([-1, 0, 1].map(onDay)).toEqual([null, { startMs: stepsLog.startMs, endMs: stepsLog.endMs }, null])
-})
-
-test('a log across midnight is cut where the days of the person meet', () => {
-  const stepsLog = log('steps', '2026-03-10T23:00:00Z', [120, 100])
-  const next = {
-    day: march10 + 1,
-    offset: 0,
-    span: { startMs: utcDay.span.endMs, endMs: utcDay.span.endMs + 24 * HOUR },
-  }
-
-  expect(partOnDay(stepsLog, stepsLog, utcDay)).toEqual({ startMs: stepsLog.startMs, endMs: utcDay.span.endMs })
-  expect(partOnDay(stepsLog, stepsLog, next)).toEqual({ startMs: utcDay.span.endMs, endMs: stepsLog.endMs })
-})
-
-test('a log across zones ends on the local date of its own end', () => {
-  // It ends at 22:00 UTC, where it is one o'clock of the next day.
-  const flight = { ...log('steps', '2026-03-10T20:00:00Z', [120, 100]), endOffset: 180 }
-  const meetMs = Date.parse('2026-03-10T21:00:00Z')
-  const first = { ...utcDay, span: { ...utcDay.span, endMs: meetMs } }
-  const next = { day: march10 + 1, offset: 180, span: { startMs: meetMs, endMs: meetMs + 24 * HOUR } }
-
-  expect(partOnDay(flight, flight, first)).toEqual({ startMs: flight.startMs, endMs: meetMs })
-  expect(partOnDay(flight, flight, next)).toEqual({ startMs: meetMs, endMs: flight.endMs })
-})
-
-test.each([
-  [9, 0],
-  [10, 120],
-])(
-  'beside %d others, the offset of the last log decides the end of the day if it is at least a tenth',
-  (others, offset) => {
-    const eastern = Array.from({ length: others }, (_, index) =>
-      log('heart_rate', `2026-03-10T08:${String(index + 10)}:00+02:00`, [0, 60]),
-    )
-    const scale = log('weight', '2026-03-10T20:00:00Z', [0, 70])
-
-    expect(dayBoundsOf(createLogsByDay([...eastern, scale]), march10)?.offset).toBe(offset)
-  },
-)
-
-test('of two last logs at one instant the one with the larger offset is the last', () => {
-  const others = Array.from({ length: 20 }, (_, index) => log('heart_rate', `2026-03-10T08:${index + 10}:00Z`, [0, 60]))
-  const last = [
-    log('heart_rate', '2026-03-10T21:00:00+01:00', [0, 60]),
-    log('weight', '2026-03-10T22:00:00+02:00', [0, 70]),
-  ]
-  const next = log('heart_rate', '2026-03-11T08:00:00+02:00', [0, 60])
-
-  for (const ends of [last, last.toReversed()])
-    expect(dayBoundsOf(createLogsByDay([...others, ...ends, next]), march10)?.offset).toBe(120)
-})
-
-test('the offset at the end of a day does not depend on the order of its logs', () => {
-  const logs = [
-    log('heart_rate', '2026-03-10T20:00:00+02:00', [0, 60]),
-    log('weight', '2026-03-10T18:00:00Z', [0, 70]),
-    log('weight', '2026-03-11T07:00:00Z', [0, 70]),
-  ]
-  const early = Array.from({ length: 15 }, (_, index) =>
-    log('heart_rate', `2026-03-10T08:${index + 10}:00+02:00`, [0, 60]),
-  )
-  const bounds = (all: readonly DataLog[]) => dayBoundsOf(createLogsByDay(all), march10)
-
-  expect(bounds([...logs.toReversed(), ...early])).toEqual(bounds([...logs, ...early]))
-})
-
-test('the first day of all begins by the offset in which its first logs are, and a log from the evening before shows its end', () => {
-  const [morning, evening] = ['2026-03-10T08:00:00+02:00', '2026-03-10T20:00:00+01:00'].map((start) =>
-    log('heart_rate', start, [0, 60]),
-  )
-  const night = log('sleep_stage_sleeping', '2026-03-09T23:00:00-03:00', [8 * 60, 1], { endOffset: -120 })
-  const bounds = (...all: Array<DataLog | undefined>) =>
-    dayBoundsOf(createLogsByDay(all.filter((one) => one !== undefined)), march10)
-
-  expect(bounds(morning, evening)?.span).toEqual({
-    startMs: Date.parse('2026-03-10T00:00:00+02:00'),
-    endMs: Date.parse('2026-03-11T00:00:00+01:00'),
-  })
-  expect(bounds(night)?.offset).toBe(-120)
-})
-
-test('a day that a person crosses eastward over the date line is empty at the least', () => {
-  const logs = ['2026-03-09T12:00:00-12:00', '2026-03-10T23:00:00+14:00'].map((start) =>
-    log('heart_rate', start, [0, 60]),
-  )
-  const endMs = Date.parse('2026-03-11T00:00:00+14:00')
-
-  expect(dayBoundsOf(createLogsByDay(logs), march10)?.span).toEqual({ startMs: endMs, endMs })
-})
 
 const sleeping = (start: string, minutes: number, extra: Partial<DataLog> = {}) =>
   log('sleep_stage_sleeping', start, [minutes, 1], extra)
@@ -181,35 +71,12 @@ test('a log that begins at the instant of the derivation is known, a later one i
   expect(at(weight.startMs)).toMatchObject([{ day: march10 }])
 })
 
-test('logs that differ in kind, start, end, value or source are no copies of one another', () => {
-  const stepsLog = log('steps', '2026-03-10T08:00:00Z', [10, 100])
-  const others = [
-    { dataType: 'floors_climbed' },
-    { startMs: stepsLog.startMs + 1 },
-    { endMs: stepsLog.endMs + 1 },
-    { value: 101 },
-    { source: 'other-app' },
-  ]
-  const kept = (other: Partial<DataLog>) =>
-    createLogsByDay([stepsLog, { ...stepsLog, ...other, id: 'other' }]).allOn(march10).length
-
-  for (const other of others) expect(kept(other), JSON.stringify(other)).toBe(2)
-  expect(kept({ deviceType: 'ring', unit: 'step' })).toBe(1)
-})
-
 test('a parent whose children have all of its value covers no time of another device', () => {
   const whole = log('steps', '2026-03-10T10:00:00Z', [60, 100])
   const child = log('steps', '2026-03-10T10:00:00Z', [30, 100], { parentId: whole.id })
   const pocket = log('steps', '2026-03-10T10:30:00Z', [20, 30], phone)
 
   expect(factsOf([whole, child, pocket])[0]?.movement?.steps).toBe(130)
-})
-
-test('a sample belongs to the minute in which its middle lies', () => {
-  const startMs = Date.parse('2026-03-10T10:00:40Z')
-  const sample = log('heart_rate', '2026-03-10T10:00:40Z', [1, 60])
-
-  expect(minuteSamples([sample], [])).toEqual([{ atMs: startMs + 20_000, value: 60 }])
 })
 
 test('two workouts that touch are two', () => {
@@ -246,30 +113,4 @@ test('a nightly figure counts when half of its time lies in the night', () => {
 
   expect(figureOf('2026-03-10T03:00:00Z')).toBe(36.5)
   expect(figureOf('2026-03-10T03:01:00Z')).toBeUndefined()
-})
-
-test('instruments rank by aggregation, device, and how the log was recorded', () => {
-  const stepsLog = log('steps', '2026-03-10T08:00:00Z', [10, 100], { deviceType: 'ring' })
-  const ranked: Partial<DataLog>[][] = [
-    [{ deviceType: 'watch' }, { deviceType: 'Watch6,1' }],
-    [{ recordingMethod: 'automatically_recorded' }, { recordingMethod: 'actively_recorded' }],
-    [{ recordingMethod: 'UNKNOWN' }],
-    [{ recordingMethod: 'manual_entry' }],
-    [{ deviceType: 'phone' }, { deviceType: 'iPhone14,2' }],
-    [{ deviceType: 'scale' }],
-    [{ deviceType: 'watch', periodicity: 'hourly' }],
-    [{ deviceType: 'watch', periodicity: 'daily' }],
-  ]
-  const better = logComparator()
-  for (const [rank, group] of ranked.entries())
-    for (const [other, others] of ranked.entries())
-      for (const a of group)
-        for (const b of others)
-          if (rank !== other)
-            expect(Math.sign(better({ ...stepsLog, ...a }, { ...stepsLog, ...b }))).toBe(rank < other ? -1 : 1)
-  // Equal ranks leave the decision to the finer interval.
-  for (const [a = {}, b = {}] of ranked.filter((group) => group.length === 2)) {
-    expect(better({ ...stepsLog, ...a }, { ...stepsLog, ...b, endMs: stepsLog.endMs + 1 })).toBeLessThan(0)
-    expect(better({ ...stepsLog, ...b }, { ...stepsLog, ...a, endMs: stepsLog.endMs + 1 })).toBeLessThan(0)
-  }
 })

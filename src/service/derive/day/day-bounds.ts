@@ -50,7 +50,7 @@ function datesOf(log: DataLog): { first: number; last: number } {
  */
 function closingOffset(logsByDay: LogsByDay, day: number): number | undefined {
   const { inForce, latest } = offsetsOn(logsByDay, day)
-  return latest !== undefined && latest === inForceOn(logsByDay, day + 1)[0] ? latest : inForce.at(-1)
+  return latest === inForceOn(logsByDay, day + 1)[0] ? latest : inForce.at(-1)
 }
 
 /** The offsets in force on a local day, in that order, and the offset of the last start or end of a log on it. */

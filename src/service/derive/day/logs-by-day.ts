@@ -23,8 +23,8 @@ export function createLogsByDay(logs: readonly DataLog[], lineage?: Lineage) {
     Array.from({ length: 2 * neighbourDays + 1 }, (_, index) => kinds.get(day + index - neighbourDays))
   const dataTypesAround = (day: number) => new Set(around(day).flatMap((byKind) => [...(byKind?.keys() ?? [])]))
   return {
-    /** The local days on which a log starts, ascending. */
-    days: [...days.keys()].sort((a, b) => a - b),
+    /** The local days on which a log starts, in no order to rely on. */
+    days: [...days.keys()],
     /** Logs of one kind that start on the day or within `neighbourDays` of it, in no order to rely on. */
     around: (day: number, dataType: string) => around(day).flatMap((byKind) => byKind?.get(dataType) ?? []),
     /** Logs of one kind that start on the day. */
