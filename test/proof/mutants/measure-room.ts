@@ -96,8 +96,8 @@ const isUnnoticed = ({ state }: Mutant): boolean => state === 'survived' || stat
 function runsOf(room: Room, { root, stateFolder, only, environment, worlds, print }: Measurement): StrykerRun[] {
   const filesOf = (sources: readonly string[]) =>
     globSync([...sources], { cwd: root }).filter((file) => only?.includes(file) ?? true)
-  const { name, engines } = room
-  const shared = { root, stateFolder, engines, environment, print }
+  const { name, engines, waits = false } = room
+  const shared = { root, stateFolder, engines, waits, environment, print }
   const worldsAlone = { ...environment, SIMULATION_WORLDS: `${worlds}` }
   return [
     { ...shared, name, sources: filesOf(room.sources), tests: testsOf(room, root) },

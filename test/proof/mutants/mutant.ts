@@ -33,6 +33,8 @@ type ReportedFile = { readonly source: string; readonly mutants: readonly Report
 type ReportedMutant = {
   readonly replacement: string
   readonly status: string
+  /** The failure of the test that killed it. */
+  readonly statusReason?: string
   readonly location: { readonly start: Position; readonly end: Position }
 }
 
@@ -44,8 +46,12 @@ export const mutantsOf = ({ files }: StrykerReport): Mutant[] =>
     mutants.map((mutant) => describeMutant(file, source, mutant)),
   )
 
-function describeMutant(file: string, source: string, { replacement, status, location }: ReportedMutant): Mutant {
-  const state = stateOf[status]
+function describeMutant(
+  file: string,
+  source: string,
+  { replacement, status, statusReason, location }: ReportedMutant,
+): Mutant {
+  const state = statusReason?.startsWith('Test timed out') ? 'timed out' : stateOf[status]
   if (state === undefined) throw new Error(`read report: a mutant of ${file} has the unknown status ${status}`)
   const lines = source.split('\n')
   const [start, end] = [offsetOf(lines, location.start), offsetOf(lines, location.end)]

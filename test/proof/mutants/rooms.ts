@@ -9,6 +9,8 @@ export type Room = {
   /** Globs of the test files that run. For each mutant Stryker runs only the tests that reach it. */
   readonly tests: readonly string[]
   readonly engines: boolean
+  /** Its tests wait for answers, which many mutants lose. None takes longer than two seconds. */
+  readonly waits?: true
   /**
    * Each survivor of the room is explained in `survivors/`: a new one means that the proof does not hold. For the other rooms the
    * score is measured, and survivors are counted.
@@ -105,6 +107,7 @@ export const rooms: readonly Room[] = [
     sources: ['src/pipeline/upstream/**/!(transport|client|examine-upstream|refusal-words).ts'],
     tests: ['test/pipeline/upstream/*.test.ts'],
     engines: false,
+    waits: true,
   },
   {
     // Bounds of days, and judgements about them.

@@ -15,6 +15,8 @@ export type StrykerRun = {
   readonly tests: readonly string[]
   /** The tests start engines. */
   readonly engines: boolean
+  /** A test that waits longer than a few seconds has lost its answer. */
+  readonly waits: boolean
   readonly environment: Readonly<Record<string, string>>
   readonly stateFolder: string
   print(line: string): void
@@ -49,8 +51,15 @@ const digestOfReport = ({ stateFolder, name }: Pick<StrykerRun, 'stateFolder' | 
     () => undefined,
   )
 
-export async function digestOf({ root, sources, tests, environment }: Omit<StrykerRun, 'print'>): Promise<Digest> {
+export async function digestOf({
+  root,
+  sources,
+  tests,
+  waits,
+  environment,
+}: Omit<StrykerRun, 'print'>): Promise<Digest> {
   const own = [...sources, ...tests].toSorted()
+  const settings = ['test/proof/mutants/fixed-seeds.ts', ...configs.slice(0, waits ? 2 : 1)]
   const all = globSync('{src,jobs,config,test}/**/*.{ts,tsx,mjs,json,sql}', { cwd: root })
   const reached = new Set(reachedFiles(root, [...own, ...settings]))
   // Which file reads a list or a statement is not followed.
@@ -62,7 +71,8 @@ export async function digestOf({ root, sources, tests, environment }: Omit<Stryk
   }
 }
 
-const settings = ['test/proof/mutants/vitest.config.ts', 'test/proof/mutants/fixed-seeds.ts']
+/** The second extends the first. */
+const configs = ['test/proof/mutants/vitest.config.ts', 'test/proof/mutants/waiting.config.ts'] as const
 
 async function digestOfFiles(root: string, files: readonly string[], before: string): Promise<string> {
   const hash = createHash('sha256').update(before)
@@ -70,11 +80,11 @@ async function digestOfFiles(root: string, files: readonly string[], before: str
   return hash.digest('hex').slice(0, 12)
 }
 
-function strykerOptions({ name, sources, tests, engines, stateFolder }: StrykerRun, reportFile: string): object {
+function strykerOptions({ name, sources, tests, engines, waits, stateFolder }: StrykerRun, reportFile: string): object {
   return {
     testRunner: 'vitest',
     // `related` would leave out tests that reach the file only through a child process or a worker.
-    vitest: { configFile: 'test/proof/mutants/vitest.config.ts', related: false },
+    vitest: { configFile: waits ? configs[1] : configs[0], related: false },
     coverageAnalysis: 'perTest',
     // A constant of a module is computed when the module is loaded, once for all mutants of a process: its mutants seem to live.
     ignoreStatic: true,
