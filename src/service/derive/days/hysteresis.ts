@@ -23,7 +23,7 @@ export function settledBand(
   if (values.at(-1) === null) return null
   const known = values.filter((value) => value !== null)
   const deviationAt = ownDeviation(known, usualDeviation)
-  let band = bandOf(thresholds, openingValue(values))
+  let band = bandOf(thresholds, openingValue(values, known))
   for (const [index] of known.entries()) {
     const recent = (count: number) => (index < count - 1 ? [] : known.slice(index - count + 1, index + 1))
     const bandOfAll = (periods: readonly number[], deviations: number) =>
@@ -56,9 +56,9 @@ const medianDifference = 0.9539
  * The state at the start of the replay: the first known period of a new person. Where the oldest period is one of many, the median of the
  * first half, which hardly moves when that period falls out.
  */
-function openingValue(values: readonly (number | null)[]): number {
-  const early = values.slice(0, Math.ceil(values.length / 2)).filter((value) => value !== null)
-  return early.length > 0 && values[0] !== null ? median(early) : (values.find((value) => value !== null) ?? 0)
+function openingValue(values: readonly (number | null)[], known: readonly number[]): number {
+  if (values[0] === null) return median(known.slice(0, 1))
+  return median(values.slice(0, Math.ceil(values.length / 2)).filter((value) => value !== null))
 }
 
 type Beyond = { periods: readonly number[]; band: number; marginOf: (threshold: number) => number }
