@@ -276,6 +276,19 @@ test('a week just past a threshold keeps the archetype of the week before', () =
   expect(labels.map((label) => label['value'])).toEqual(['lightly_active', 'lightly_active'])
 })
 
+test('who trains three times a week is a regular exerciser from the fourth such week on', () => {
+  const days = daysFrom('2026-01-05', 7 * 12)
+  const logs = days.flatMap((day, place) => [
+    log('steps', `${day}T09:00:00Z`, [60, 5000]),
+    ...(place % 7 < (place < 7 * 8 ? 2 : 3) ? [log('exercise_session_running', `${day}T18:00:00Z`, [30, 30])] : []),
+  ])
+  const labels = deriveAll({ logs, asOf }).archetypes.filter(
+    (archetype) => archetype['name'] === 'exercise_frequency' && archetype['periodicity'] === 'weekly',
+  )
+
+  expect(labels.slice(-2).map((label) => label['value'])).toEqual(['occasional_exerciser', 'regular_exerciser'])
+})
+
 test('a served archetype has the contract’s shape', () => {
   const logs = month.flatMap((day) => [
     log('sleep_stage_sleeping', `${dayBefore(day)}T23:00:00Z`, [480, 480]),

@@ -32,6 +32,14 @@ describe('an archetype changes slowly', () => {
     expect(settle(...person, 20.1, 20.2, 20.1, 20.2)).toBe(2)
     expect(settle(...person, 20.1, 20.2, 19.9, 20.2)).toBe(1)
   })
+  test('a period on a threshold is past it from below, and not from above', () => {
+    expect(settle(...person, 20, 20, 20)).toBe(1)
+    expect(settle(...person, 20, 20, 20, 20)).toBe(2)
+    expect(settle(...person, 10, 10, 10, 10)).toBe(1)
+    // A deviation of a quarter: 2.5 of them are 0.625.
+    expect(settle(19, 19, 19, 19, 19, 20.625)).toBe(2)
+    expect(settle(11, 11, 11, 11, 11, 9.375)).toBe(1)
+  })
   test('while few periods are known, the usual deviation counts for the others', () => {
     // Differences 1.8 and 0, and two usual ones of deviation 1: √((0.9435² + 1) / 2) × 0.9 = 0.875.
     expect(settle(19, 20.8, 20.8)).toBe(1)

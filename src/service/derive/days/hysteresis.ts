@@ -69,6 +69,6 @@ function bandBeyond(thresholds: readonly number[], { periods, band, marginOf }: 
   const [below, above] = [thresholds[band - 1], thresholds[band]]
   const [least, most] = [Math.min(...periods), Math.max(...periods)]
   const isPast =
-    (above !== undefined && least > above + marginOf(above)) || (below !== undefined && most < below - marginOf(below))
+    (above !== undefined && least >= above + marginOf(above)) || (below !== undefined && most < below - marginOf(below))
   return isPast ? bandOf(thresholds, median(periods)) : band
 }
