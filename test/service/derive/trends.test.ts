@@ -110,6 +110,16 @@ describe('up, down or stable', () => {
     expect(judge((day) => 8000 - Math.max(0, day) * 100).state).toBe('decreasing')
     expect(judge(weekly(8000)).state).toBe('stable')
   })
+  test('the slope is that of the four weeks by the week', () => {
+    expect(judge((day) => 8000 + Math.max(0, day) * 100).slopePerWeek).toBeCloseTo(700, 9)
+  })
+  test('the unit of a figure decides nothing', () => {
+    const rising = (day: number) => 8000 + Math.max(0, day) * 100
+    expect(judge((day) => rising(day) / 1e6)).toMatchObject({
+      state: 'increasing',
+      pValue: expect.closeTo(judge(rising).pValue ?? 0, 9),
+    })
+  })
   test.each([5, 6, 8, 10, 12, 20])('a rise that began %d weeks ago and goes on is increasing', (count) => {
     const began = 28 - 7 * count
     expect(judge((day) => 8000 + Math.max(0, day - began) * 85).state).toBe('increasing')
@@ -122,6 +132,30 @@ describe('up, down or stable', () => {
   test('a change that went back before the four weeks, or turned in them, is none', () => {
     expect(judge((day) => (day < -28 ? 8000 : day < 0 ? 11_000 : 9500)).state).toBe('stable')
     expect(judge((day) => weekly(6000)(day) + 70 * day, { earlier: weekly(7000) }).state).toBe('stable')
+  })
+  test('a change that ended before the four weeks is none, however sure it is', () => {
+    /** The levels of the eight weeks up to the last, after eight weeks of 300. */
+    const nights = (...levels: number[]) =>
+      judge((day) => levels[Math.floor(day / 7) + 4] ?? 300, { name: 'sleep_duration' })
+    expect(nights(420, 420, 420, 420, 420, 420, 420, 420)).toMatchObject({
+      state: 'stable',
+      pValue: expect.closeTo(0.025, 3),
+    })
+    // The last four have a mean of 418 after one of 420, and of 420.5 after one of 420.
+    expect(nights(450, 410, 410, 410, 418, 418, 418, 418).state).toBe('stable')
+    expect(nights(420, 420, 420, 420, 440, 414, 414, 414).state).toBe('increasing')
+  })
+  test('where the four weeks before are missing, the last week must be past the first', () => {
+    const state = (...levels: number[]) =>
+      judgeTrend({
+        name: 'steps',
+        firstDay: 0,
+        values: line((day) => levels[Math.floor(day / 7)] ?? 0, 0, 28),
+        earlier: line(() => 8000, -84, 56),
+      }).state
+    expect(state(12_000, 12_000, 12_000, 12_000)).toBe('stable')
+    expect(state(12_000, 12_300, 12_000, 11_900)).toBe('stable')
+    expect(state(12_000, 11_900, 12_000, 12_100)).toBe('increasing')
   })
   test('a slope over fewer than fourteen values is stable', () => {
     const rising = (day: number) => 8000 + 300 * Math.max(0, day)
@@ -137,6 +171,12 @@ describe('up, down or stable', () => {
   test('one odd day makes no trend', () => {
     const steady = (day: number) => 8000 + 400 * ((((day % 5) + 5) % 5) - 2)
     expect(judge((day) => (day === 27 ? 90_000 : steady(day)), { earlier: steady }).state).toBe('stable')
+  })
+  test('a day counts as at most four deviations from the middle', () => {
+    // A median distance of 1,000: 4 × 1.4826 × 1,000 above 8,000 are 13,930.4.
+    const pValue = (last: number) => judge((day) => (day === 27 ? last : weekly(8000)(day))).pValue ?? 0
+    expect(pValue(13_931)).toBe(pValue(90_000))
+    expect(pValue(13_930)).toBeGreaterThan(pValue(90_000))
   })
   test('a figure that never varies, or is always zero, is stable', () => {
     expect(judge(() => 60).state).toBe('stable')

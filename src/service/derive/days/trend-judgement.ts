@@ -55,7 +55,7 @@ function logarithms(weeks: readonly WeekValue[]): WeekValue[] {
   return weeks.map(({ week, value }) => ({ week, value: level > 0 ? Math.log(Math.max(0.5, value / level)) : 0 }))
 }
 
-/** By how much the four weeks differ from the four before them; without those, the second half from the first. */
+/** By how much the four weeks differ from the four before them; without those, the last week from the first. */
 function latestChange(weeks: readonly WeekValue[]): number {
   const between = (from: number, upTo: number) =>
     weeks.filter(({ week }) => week >= from && week < upTo).map(({ value }) => value)
