@@ -70,6 +70,24 @@ describe('a comparison', () => {
       state: 'high',
     })
   })
+  test('of a vital names the norm of the person, and that of everyone', () => {
+    const man = { gender: 'Male', age: 30 }
+    const norms = (logs: readonly DataLog[], name: string) =>
+      comparison(logs, [name, '2026-03-02'], man).map(({ properties }) => properties)
+    const of = (normId: string) => ({ basis: 'published norm', normId })
+    const at = '2026-03-02T09:00:00Z'
+    const [rate, vo2Max] = [log('resting_heart_rate', at, [0, 60]), log('vo2_max', at, [0, 45])]
+    expect(norms([rate], 'heart_rate_resting')).toEqual([of('wearables-quer-2020-by-sex'), of('wearables-quer-2020')])
+    expect(norms([vo2Max], 'vo2_max')).toEqual([of('friend-treadmill'), of('friend-treadmill-all-adults')])
+    // The weight is known, and the night of the day is an estimate; a VO2max that is estimated itself is not compared.
+    const weight = log('weight', at, [0, 70])
+    const inBed = log('sleep_stage_in_bed', '2026-03-01T23:00:00Z', [480, 480])
+    expect(norms([vo2Max, weight, inBed], 'vo2_max')).toEqual([
+      of('friend-myers-2017'),
+      of('friend-treadmill-all-adults'),
+    ])
+    expect(norms([weight], 'vo2_max')).toEqual([])
+  })
   test('of VO2max uses the weight where it is known, else age and sex', () => {
     // 79.9 - 0.39×40 - 13.7 - 0.127×(70×2.20462) = 31.00
     expect(vo2MaxNorm({ sex: 'Female', age: 40, weightKg: 70 }).middle).toBeCloseTo(31.001, 3)
@@ -81,7 +99,10 @@ describe('a comparison', () => {
     const logs = [40, 45, 50].map((value, place) =>
       log('heart_rate_variability_rmssd', `2026-03-02T0${place + 7}:00:00Z`, [0, value]),
     )
-    expect(comparison(logs, ['heart_rate_variability_rmssd', '2026-03-02'], { gender: 'Male', age: 30 })).toEqual([])
+    const quantiles = { heart_rate_variability_rmssd: { n: 50, values: [20, 40, 60] } }
+    const everyone: Cohort = { all: quantiles, cells: { 'Male 30': quantiles } }
+    const person = { gender: 'Male', age: 30 }
+    expect(comparison(logs, ['heart_rate_variability_rmssd', '2026-03-02'], person, everyone)).toEqual([])
   })
   test('the median of all adults lies at half', () => {
     const norm = stepsNormOfAll()
@@ -109,9 +130,29 @@ describe('an account’s own people', () => {
         percentile: 75,
         value: 400,
         state: 'high',
-        properties: { n: 10, basis: 'account cohort' },
+        properties: { n: 10, basis: 'account cohort', normId: 'account-cohort-Female 30' },
       },
-      { type: 'global', percentile: 75, properties: { n: 50 } },
+      { type: 'global', percentile: 75, properties: { n: 50, normId: 'account-cohort' } },
+    ])
+  })
+  test('are used for an estimated night, as for a measured one', () => {
+    const inBed = [log('sleep_stage_in_bed', '2026-03-01T23:00:00Z', [500, 500])]
+    const [global] = comparison(inBed, ['sleep_duration', '2026-03-02'], {}, cohort(50, 10))
+    expect(global).toMatchObject({ type: 'global', difference: 50 })
+  })
+  test('are used for scores, by the value that is served', () => {
+    // 9,050 steps are at 0.93 and 1/20 of the way to 1: 0.9335.
+    const scores = { n: 50, values: [0, 0.5, 1] }
+    const everyone: Cohort = { all: { activity: scores }, cells: { 'Female 30': { activity: scores } } }
+    const found = comparison(
+      walking(() => 9050, month.slice(0, 1)),
+      ['activity', '2026-03-02'],
+      person,
+      everyone,
+    )
+    expect(found).toMatchObject([
+      { type: 'demographic', value: 0.5, difference: 0.43, percentile: 93 },
+      { type: 'global', value: 0.5, difference: 0.43, percentile: 93 },
     ])
   })
   test('are not used below fifty people, or ten in the group', () => {

@@ -90,7 +90,7 @@ function demographicReference(derivation: Derivation, { day, value, subject }: C
   const cell = cohortCellOf(demographics, day)
   const ofAll = cohort?.all[subject.name]
   if (!usesCohort(subject) || cell === null || !ofAll || ofAll.n < cohortRules.profilesMin) return null
-  const norm = cohortNorm(cohort?.cells[cell]?.[subject.name], {
+  const norm = cohortNorm(cohort.cells[cell]?.[subject.name], {
     normId: `account-cohort-${cell}`,
     nMin: cohortRules.cellMin,
   })
