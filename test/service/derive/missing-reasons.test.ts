@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { dayNumberFromText } from '../../../src/base/time/local-time.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
+import { missingReason } from '../../../src/service/derive/days/missing-reasons.ts'
 import { explainScore } from '../../../src/service/derive/records/explanation.ts'
-import { dayBefore, daysFrom, log, phone, unknownDemographics, walk, wornAllDay } from './made-logs.ts'
+import { dayBefore, daysFrom, log, phone, unknownDemographics, unknownMovement, walk, wornAllDay } from './made-logs.ts'
 
 const week = daysFrom('2026-03-02', 7)
 const last = '2026-03-08'
@@ -79,6 +80,8 @@ test('which input lacked is said in minutes, by the rule that missed it', () => 
     reason: 'no main sleep of at least three hours is known',
     lacks: [],
   })
+  const threeHours = ['00:00', '08:00'].map((time) => log('sleep_stage_sleeping', `${last}T${time}:00Z`, [90, 1]))
+  expect(ask('sleep', threeHours).lacks).toEqual([])
   expect(ask('activity', [steps(last, 150), ...worn])).toMatchObject({
     reason: expect.stringMatching(/^the day is not valid/),
     lacks: [{ input: 'wear', minutes: expect.any(Number), needed: 600 }],
@@ -86,6 +89,18 @@ test('which input lacked is said in minutes, by the rule that missed it', () => 
   expect(ask('activity', [steps(last, 150), ...worn]).lacks[0]?.minutes).toBeGreaterThanOrEqual(60)
   expect(ask('wellbeing', []).lacks).toHaveLength(2)
   expect(ask('activity', [...nights(5), steps(last, 9000)]).lacks).toEqual([])
+})
+
+test('hours of the day are missing below ten recorded ones, else it is their steps', () => {
+  const day = { day: 20_000, offset: 0, night: null, naps: null, asleep: [], exercise: [], measures: {} }
+  const missing = (covered: number) =>
+    missingReason('active_hours', { facts: { ...day, movement: { ...unknownMovement, covered } }, isOver: true })
+
+  expect(missing(600)).toEqual({ reason: 'no steps by the hour were recorded', lacks: [] })
+  expect(missing(599.9)).toEqual({
+    reason: 'less than ten hours of the day are recorded',
+    lacks: [{ input: 'recorded', minutes: 599, needed: 600 }],
+  })
 })
 
 describe('a factor of the night is missing because', () => {
@@ -124,6 +139,12 @@ describe('a vital factor is missing because', () => {
     expect(why('readiness', 'resting_heart_rate', [asleep()])).toBe('no resting heart rate is known of that day')
     expect(why('readiness', 'heart_rate_variability', [asleep()])).toBe('it was not measured that day')
     expect(why('readiness', 'heart_rate_variability', [asleep(), ...rmssd])).toMatch(/fewer than 14 days in the 60/)
+    const sdnn = rmssd.map((one) => ({ ...one, dataType: 'heart_rate_variability_sdnn' }))
+    expect(why('readiness', 'heart_rate_variability', [asleep(), ...sdnn])).toMatch(/fewer than 14 days in the 60/)
+  })
+  test('no log is known of the day, and then no input lacked by minutes', () => {
+    const nothing = { facts: undefined, isOver: true }
+    expect(missingReason('resting_heart_rate', nothing)).toEqual({ reason: 'no log tells of this day', lacks: [] })
   })
 })
 
