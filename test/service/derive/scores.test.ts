@@ -100,6 +100,8 @@ describe('a score is the weighted mean of its factors', () => {
       }),
     )
     expect(scores.wellbeing?.value).toBeCloseTo(0.75, 12)
+    // .35 + .20 = .55 of activity, .26 + .16 + .14 = .56 of sleep.
+    expect(scores.wellbeing?.weightShare).toBeCloseTo(0.555, 12)
     expect(scores.wellbeing?.parts.map(({ factor }) => factor.name)).toEqual([
       'steps',
       'intense_activity_duration',
