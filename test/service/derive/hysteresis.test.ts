@@ -63,6 +63,8 @@ describe('an archetype changes slowly', () => {
   test('a replay over many periods begins with the middle of its first half, that of a new person with the first', () => {
     expect(settle(21, 19, 19, 21, 19, 19)).toBe(1)
     expect(settle(null, 21, 19.2, 19.2)).toBe(2)
+    expect(settle(null, 20.5, 19, 20.2, 19.2, 19.4)).toBe(2)
+    expect(settle(null, null, 10.5)).toBe(1)
     // The middle of all five would be 20.5.
     expect(settle(19.5, 17.5, 20.5, 20.5, 20.5)).toBe(1)
   })
