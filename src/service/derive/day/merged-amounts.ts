@@ -25,7 +25,6 @@ export function amountsOn(inputs: DayInputs & { readonly bounds: DayBounds }, da
   const { logsByDay, day, bounds, compareLogs, lineage } = inputs
   const near = logsByDay.around(day, dataType).filter((log) => log.value > 0)
   const logsOfDay = near.filter((log) => partOnDay(log, spanOf(log), bounds))
-  if (logsOfDay.length === 0) return []
   const covered = {
     startMs: logsOfDay.reduce((first, { startMs }) => Math.min(first, startMs), Number.POSITIVE_INFINITY),
     endMs: logsOfDay.reduce((last, { endMs }) => Math.max(last, endMs + SECOND), Number.NEGATIVE_INFINITY),
@@ -61,7 +60,7 @@ function mergeLogs(logs: readonly DataLog[], compareLogs: LogComparator): Stretc
     log.periodicity !== null || lengthClassOf(log) > 0 || containers.has(log) || children.has(log.id)
   const [totals, details] = [bestFirst.filter(isTotal), bestFirst.filter((log) => !isTotal(log))]
   const pieces = details.map((log) => ({ ...spanOf(log), log }))
-  const best = sweepLine(pieces, (a, b) => compareLogs(a.log, b.log) || a.startMs - b.startMs)
+  const best = sweepLine(pieces, (a, b) => compareLogs(a.log, b.log))
   const stretches = best.map(({ startMs, endMs, of: { log, ...whole } }): Stretch => {
     const value = (log.value * (endMs - startMs)) / (whole.endMs - whole.startMs)
     return { startMs, endMs, source: log.source, counted: [{ log, value }] }
