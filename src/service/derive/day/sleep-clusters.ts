@@ -59,7 +59,7 @@ export function sleepClusters(inputs: DayInputs): SleepCluster[] {
 }
 
 function clusterOf(logs: readonly DataLog[], { sourcePriority, lineage, day }: DayInputs): SleepCluster[] {
-  const parents = new Set(logs.flatMap((log) => (log.parentId === null ? [] : [log.parentId])))
+  const parents = new Set(logs.map(({ parentId }) => parentId))
   const nights = groupByInstrument(logs, sourcePriority).map((instrumentLogs) =>
     nightByInstrument(instrumentLogs, parents),
   )
@@ -98,16 +98,11 @@ function endsLater(a: DataLog, b: DataLog): boolean {
 }
 
 /** A night as one instrument recorded it. Stages of two devices are never mixed: they disagree on where a stage begins. */
-function nightByInstrument(logs: readonly DataLog[], parents: ReadonlySet<string>): InstrumentNight {
-  const items = logs.map((log) => ({
-    startMs: log.startMs,
-    endMs: log.endMs,
-    stage: stageOf(log, parents),
-    id: log.id,
-  }))
-  const order = (a: (typeof items)[number], b: (typeof items)[number]) =>
-    precedence.indexOf(a.stage) - precedence.indexOf(b.stage) || a.startMs - b.startMs || a.endMs - b.endMs
-  const stages = sweepLine(items, order).map(({ startMs, endMs, of }) => ({ startMs, endMs, stage: of.stage }))
+function nightByInstrument(logs: readonly DataLog[], parents: ReadonlySet<string | null>): InstrumentNight {
+  const items = logs.map((log) => ({ startMs: log.startMs, endMs: log.endMs, stage: stageOf(log, parents) }))
+  const stages = sweepLine(items, (a, b) => precedence.indexOf(a.stage) - precedence.indexOf(b.stage)).map(
+    ({ startMs, endMs, of }) => ({ startMs, endMs, stage: of.stage }),
+  )
   const asleepMs = stages.reduce(
     (total, { stage, startMs, endMs }) => total + (asleepStages.includes(stage) ? endMs - startMs : 0),
     0,
@@ -118,7 +113,7 @@ function nightByInstrument(logs: readonly DataLog[], parents: ReadonlySet<string
 }
 
 /** A session that has stages as children is only the time in bed around them. */
-function stageOf(log: DataLog, parents: ReadonlySet<string>): SleepStage {
+function stageOf(log: DataLog, parents: ReadonlySet<string | null>): SleepStage {
   if (parents.has(log.id)) return 'in_bed'
   const name = log.dataType.slice(prefix.length)
   if (name === 'awake_in_or_out_of_bed') return 'awake'
