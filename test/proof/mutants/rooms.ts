@@ -121,5 +121,6 @@ export const rooms: readonly Room[] = [
       'test/service/derive/!(archetypes|clock-changes|finite|never-sent|properties|totals|trend-noise|zones).test.ts',
     ],
     engines: false,
+    isListed: true,
   },
 ]

@@ -57,8 +57,8 @@ const medianDifference = 0.9539
  * first half, which hardly moves when that period falls out.
  */
 function openingValue(values: readonly (number | null)[], known: readonly number[]): number {
-  if (values[0] === null) return median(known.slice(0, 1))
-  return median(values.slice(0, Math.ceil(values.length / 2)).filter((value) => value !== null))
+  const firstHalf = values.slice(0, Math.ceil(values.length / 2)).filter((value) => value !== null)
+  return median(values[0] === null ? known.slice(0, 1) : firstHalf)
 }
 
 type Beyond = { periods: readonly number[]; band: number; marginOf: (threshold: number) => number }
