@@ -68,6 +68,7 @@ export const rooms: readonly Room[] = [
     sources: ['src/pipeline/warehouse/readings/{settle-readings,tag-changes,reading-queue}.ts'],
     tests: ['test/pipeline/warehouse/readings/{reading-rules,suspicious-readings,lateness,reading-tags}.test.ts'],
     engines: true,
+    waits: true,
     isListed: true,
   },
   {
