@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { BudgetLimits, BudgetStore, MemberState } from '../../src/pipeline/fleet/budget.ts'
 import { openRateLimiter, type RateLimiter } from '../../src/pipeline/upstream/limits/rate-limiter.ts'
 import { createInMemoryBudgetStore } from '../../src/pipeline/upstream/lone-upstream.ts'
@@ -30,7 +30,29 @@ export function openLimiterFleet({ limits, storeAheadMs = 0, changed = () => ({}
     onTestFinished(() => limiter.close())
     return limiter
   }
-  return { ...time, members, open }
+  /** Lets time pass, and expects that these calls are admitted by then. To wait for one that never is would take for ever. */
+  const admits = async (ms: number, ...calls: Wait[]) => {
+    const watched = calls.map(watchEnd)
+    await time.advance(ms)
+    expect(watched.map(({ end }) => end)).toEqual(calls.map(() => 'admitted'))
+  }
+  return { ...time, members, open, admits }
+}
+
+type Wait = ReturnType<RateLimiter['acquire']>
+
+/** How the wait of a call has ended so far. `end`: 'waits', 'admitted', or the error. */
+export function watchEnd(wait: Wait): { readonly end: unknown } {
+  const watched: { end: unknown } = { end: 'waits' }
+  Promise.resolve(wait).then(
+    () => {
+      watched.end = 'admitted'
+    },
+    (error: unknown) => {
+      watched.end = error
+    },
+  )
+  return watched
 }
 
 export const answered = { latencyMs: 1, overloaded: false, retryAfterMs: 0 }

@@ -3,17 +3,10 @@ import { RetryLater } from '../../../src/base/errors.ts'
 import { SECOND } from '../../../src/base/time/units.ts'
 import type { BudgetStore } from '../../../src/pipeline/fleet/budget.ts'
 import { createInMemoryBudgetStore } from '../../../src/pipeline/upstream/lone-upstream.ts'
-import { answered, openLimiterFleet, overloadedFor } from '../../support/limiter-fleet.ts'
+import { answered, openLimiterFleet, overloadedFor, watchEnd } from '../../support/limiter-fleet.ts'
 
 const unbounded = Number.POSITIVE_INFINITY
 const limits = { requestsPerSecond: unbounded, inFlight: 20 }
-
-/** The end of a wait: admitted, or the error. */
-const endOf = (wait: Promise<void> | undefined) =>
-  Promise.resolve(wait).then(
-    () => 'admitted',
-    (error: unknown) => error,
-  )
 
 describe('a pause that upstream asks for', () => {
   test.for([-20, -3, 0, 3, 20])(
@@ -21,7 +14,7 @@ describe('a pause that upstream asks for', () => {
     async (aheadSeconds) => {
       const fleet = openLimiterFleet({ limits, storeAheadMs: aheadSeconds * SECOND })
       const [one, other] = [fleet.open('one'), fleet.open('other')]
-      await Promise.all([endOf(one.acquire('nightly', undefined)), fleet.advance(1500)])
+      await fleet.admits(1500, one.acquire('nightly', undefined))
 
       one.release('nightly', overloadedFor(4000))
       const beganMs = fleet.clock()
@@ -39,7 +32,7 @@ describe('a pause that upstream asks for', () => {
   test('is not shortened by a shorter one that comes after it', async () => {
     const fleet = openLimiterFleet({ limits })
     const one = fleet.open('one')
-    await Promise.all([one.acquire('nightly', undefined), one.acquire('nightly', undefined), fleet.advance(0)])
+    await fleet.admits(0, one.acquire('nightly', undefined), one.acquire('nightly', undefined))
 
     one.release('nightly', overloadedFor(4000))
     one.release('nightly', overloadedFor(1000))
@@ -56,7 +49,7 @@ describe('a pause that upstream asks for', () => {
       changed: (store) => ({ compareAndSet: async (...change) => isOpen && store.compareAndSet(...change) }),
     })
     const one = fleet.open('one')
-    await Promise.all([one.acquire('nightly', undefined), one.acquire('nightly', undefined), fleet.advance(0)])
+    await fleet.admits(0, one.acquire('nightly', undefined), one.acquire('nightly', undefined))
 
     isOpen = false
     one.release('nightly', overloadedFor(4000))
@@ -71,7 +64,7 @@ describe('a pause that upstream asks for', () => {
   test('is kept by all when another process was faster to write a shorter one', async () => {
     const fleet = openLimiterFleet({ limits })
     const [one, other] = [fleet.open('one'), fleet.open('other')]
-    await Promise.all([one.acquire('nightly', undefined), other.acquire('nightly', undefined), fleet.advance(1500)])
+    await fleet.admits(1500, one.acquire('nightly', undefined), other.acquire('nightly', undefined))
 
     other.release('nightly', overloadedFor(1000))
     one.release('nightly', overloadedFor(4000))
@@ -89,41 +82,42 @@ describe('a pause that upstream asks for', () => {
   ] as const)('of %i ms: a call is %s', async ([pauseMs, outcome]) => {
     const fleet = openLimiterFleet({ limits })
     const one = fleet.open('one')
-    await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+    await fleet.admits(0, one.acquire('nightly', undefined))
     one.release('nightly', overloadedFor(pauseMs))
 
-    const end = endOf(one.acquire('nightly', undefined))
+    const call = watchEnd(one.acquire('nightly', undefined))
     await fleet.advance(pauseMs + 200)
 
-    expect(await end).toSatisfy((it) => (it instanceof RetryLater ? 'sent back' : it) === outcome)
+    expect(call.end).toSatisfy((it) => (it instanceof RetryLater ? 'sent back' : it) === outcome)
   })
 
   test('sends the waiting calls back with the time that is left', async () => {
     const fleet = openLimiterFleet({ limits: { ...limits, inFlight: 1 } })
     const one = fleet.open('one')
-    await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
-    const waits = endOf(one.acquire('backfill', undefined))
+    await fleet.admits(0, one.acquire('nightly', undefined))
+    const call = watchEnd(one.acquire('backfill', undefined))
 
     one.release('nightly', overloadedFor(60_000))
     await fleet.advance(200)
 
     const message = 'wait for budget: upstream wants fewer requests'
-    expect(await waits).toMatchObject({ name: 'RetryLater', message, waitMs: expect.closeTo(60_000, -3) })
+    expect(call.end).toMatchObject({ name: 'RetryLater', message, waitMs: expect.closeTo(60_000, -3) })
     expect(one.state().waiting).toEqual({ nightly: 0, manual: 0, backfill: 0 })
   })
 
   test('when it ends lets nobody pass the calls that waited', async () => {
     const fleet = openLimiterFleet({ limits })
     const one = fleet.open('one')
-    await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+    await fleet.admits(0, one.acquire('nightly', undefined))
     one.release('nightly', overloadedFor(350))
     const order: string[] = []
-    const early = endOf(one.acquire('nightly', undefined)).then(() => order.push('early'))
+    const call = (name: string) => void Promise.resolve(one.acquire('nightly', undefined)).then(() => order.push(name))
+    call('early')
     // Between two heartbeats.
     await fleet.advance(360)
 
-    const late = endOf(one.acquire('nightly', undefined)).then(() => order.push('late'))
-    await Promise.all([early, late])
+    call('late')
+    await fleet.advance(200)
 
     expect(order).toEqual(['early', 'late'])
   })
@@ -145,7 +139,7 @@ test('a store that is emptied learns again of a pause that lasts, and not of one
     return one.state()
   }
   const one = fleet.open('one')
-  await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+  await fleet.admits(0, one.acquire('nightly', undefined))
   one.release('nightly', overloadedFor(4000))
   await fleet.advance(SECOND)
 
@@ -157,17 +151,14 @@ test('a store that is emptied learns again of a pause that lasts, and not of one
 test('a call waits 30 s for a permit, then it goes back to the queue', async () => {
   const fleet = openLimiterFleet({ limits: { ...limits, inFlight: 1 } })
   const one = fleet.open('one')
-  await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
-  let ended = ''
-  void endOf(one.acquire('nightly', undefined)).then((end) => {
-    ended = String(end)
-  })
+  await fleet.admits(0, one.acquire('nightly', undefined))
+  const call = watchEnd(one.acquire('nightly', undefined))
 
   await fleet.advance(30 * SECOND)
-  expect(ended).toBe('')
+  expect(call.end).toBe('waits')
   await fleet.advance(400)
-  expect(ended).toContain('none was free within 30 s: the requests that all processes share are in use')
-  expect(ended).not.toContain('upstream')
+  expect(String(call.end)).toContain('none was free within 30 s: the requests that all processes share are in use')
+  expect(String(call.end)).not.toContain('upstream')
   expect(one.state()).toMatchObject({ inFlight: 1, waiting: { nightly: 0 } })
 })
 
@@ -186,9 +177,9 @@ describe('a store that is away', () => {
   }
 
   test('leaves a process its share for 5 s, and a tenth of the budget from then on', async () => {
-    const { open, advance, turn } = openBreakable()
+    const { open, admits, advance, turn } = openBreakable()
     const one = open('one')
-    await Promise.all([one.acquire('nightly', undefined), advance(0)])
+    await admits(0, one.acquire('nightly', undefined))
     for (let outage = 0; outage < 2; outage += 1) {
       turn(true)
       await advance(4800)
@@ -207,8 +198,7 @@ describe('a store that is away', () => {
       changed: () => ({ heartbeat: () => Promise.reject(new Error('away')) }),
     })
     const one = fleet.open('one')
-    const waits = Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
-    await waits
+    await fleet.admits(0, one.acquire('nightly', undefined))
 
     expect(one.state()).toMatchObject({ inFlight: 1, inFlightMax: 1 })
   })
@@ -224,12 +214,12 @@ test('closing sends waiting calls back, and takes the process out of the store b
     }),
   })
   const one = fleet.open('one')
-  await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
-  const waits = endOf(one.acquire('nightly', undefined))
+  await fleet.admits(0, one.acquire('nightly', undefined))
+  const call = watchEnd(one.acquire('nightly', undefined))
 
   await one.close()
 
-  expect(await waits).toMatchObject({ name: 'RetryLater', message: 'wait for budget: this process is stopping' })
+  expect(call.end).toMatchObject({ name: 'RetryLater', message: 'wait for budget: this process is stopping' })
   expect(acts).toEqual(['remove one', 'close'])
 })
 

@@ -62,7 +62,7 @@ async function openBeside(members: readonly MemberState[], limits = { requestsPe
   const fleet = openLimiterFleet({ limits })
   for (const member of members) fleet.members.set(member.member, member)
   const one = fleet.open('mine')
-  await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+  await fleet.admits(0, one.acquire('nightly', undefined))
   return { ...fleet, one }
 }
 
@@ -80,10 +80,10 @@ test('an overload leaves a process no more permits than it had', async () => {
 
 test('an overload decreases the requests a second to 0.6 of what the whole fleet was answered, each process counted once', async () => {
   const limits = { requestsPerSecond: 1000, inFlight: 256 }
-  const { one, advance } = await openBeside([memberState('other', {}, { answersPerSecond: 100 })], limits)
+  const { one, admits, advance } = await openBeside([memberState('other', {}, { answersPerSecond: 100 })], limits)
   const answer = async (count: number) => {
     for (let request = 0; request < count; request += 1) {
-      await Promise.all([one.acquire('nightly', undefined), advance(0)])
+      await admits(0, one.acquire('nightly', undefined))
       one.release('nightly', answered)
     }
   }
@@ -100,21 +100,16 @@ test('an overload decreases the requests a second to 0.6 of what the whole fleet
 
 describe('a process that had nothing to do', () => {
   test('asks for its share as soon as a call comes, not with its next heartbeat', async () => {
-    const { open, advance } = openLimiterFleet({ limits: { requestsPerSecond: unbounded, inFlight: 4 } })
+    const { open, admits, advance } = openLimiterFleet({ limits: { requestsPerSecond: unbounded, inFlight: 4 } })
     const one = open('idle')
     await advance(5500)
-    let admitted = false
-    void one.acquire('nightly', undefined)?.then(() => {
-      admitted = true
-    })
-    await advance(0)
 
-    expect(admitted).toBe(true)
+    await admits(0, one.acquire('nightly', undefined))
   })
 
   test('sends a heartbeat a second, and five a second when it works', async () => {
     let heartbeats = 0
-    const { open, advance } = openLimiterFleet({
+    const { open, admits, advance } = openLimiterFleet({
       limits: { requestsPerSecond: unbounded, inFlight: 1 },
       changed: (store) => ({
         heartbeat(mine) {
@@ -126,7 +121,7 @@ describe('a process that had nothing to do', () => {
     const one = open('idle')
     await advance(10 * SECOND)
     expect(heartbeats).toBe(11)
-    await Promise.all([one.acquire('nightly', undefined), advance(0)])
+    await admits(0, one.acquire('nightly', undefined))
     heartbeats = 0
     await advance(10 * SECOND)
 
