@@ -111,7 +111,7 @@ test.for(passing.filter(([name]) => !/says (un|too|req)/.test(name)))(
   },
 )
 
-test('an answer that stalls, and one that trickles without end, are cut off by time', async () => {
+test('an answer that stalls, and one that trickles without end, are cut off by time', { timeout: 60_000 }, async () => {
   const timers: NodeJS.Timeout[] = []
   onTestFinished(() => timers.forEach(clearInterval))
   const stalled = await open(() => undefined)
