@@ -37,7 +37,5 @@ const namesZone = /(?:GMT|UTC?|Z|:\d\d(?:\.\d+)?\s?[+-]\d\d:?\d\d)$/i
 
 /** HTTP has three forms of a date, all in GMT. The oldest, `Sun Nov  6 08:49:37 1994`, names no zone: `Date.parse` would take this machine's. */
 function parseHttpDate(text: string): number {
-  if (namesZone.test(text)) return Date.parse(text)
-  const ms = Date.parse(`${text} GMT`)
-  return Number.isNaN(ms) ? Date.parse(`${text}Z`) : ms
+  return Date.parse(namesZone.test(text) ? text : `${text}Z`)
 }

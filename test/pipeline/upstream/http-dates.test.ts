@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { HOUR, SECOND } from '../../../src/base/time/units.ts'
 import { httpDateMsOf, retryAfterMsOf } from '../../../src/pipeline/upstream/retry-after.ts'
 
@@ -53,4 +53,28 @@ test('any text is a pause within bounds, or none', () => {
     { seed: 20261124, numRuns: 1000 },
   )
   expect(retryAfterMsOf('2026-11-24T00:00:10', undefined, Date.UTC(2026, 10, 24))).toBe(10 * SECOND)
+})
+
+test.for([
+  'Sun Nov  6 08:49:37 1994',
+  'Sun, 06 Nov 1994 10:49:37 +0200',
+  '1994-11-06T08:49:37',
+  '1994-11-06T10:49:37+02:00',
+])('%s is the same instant in every zone of this process', (written) => {
+  onTestFinished(() => void vi.unstubAllEnvs())
+  for (const zone of ['UTC', 'America/New_York', 'Asia/Kolkata']) {
+    vi.stubEnv('TZ', zone)
+    expect(retryAfterMsOf(written, Date.UTC(1994, 10, 6, 8, 49, 30), 0), zone).toBe(7 * SECOND)
+  }
+})
+
+test.for<[string, number | undefined]>([
+  ['5', 5 * SECOND],
+  [' 1.5 ', 1.5 * SECOND],
+  ['-5', 0],
+  ['+5', undefined],
+  ['+55', undefined],
+  ['1.2.3', undefined],
+])('the number %s asks for a pause of %s ms', ([written, pauseMs]) => {
+  expect(retryAfterMsOf(written, undefined, 0)).toBe(pauseMs)
 })

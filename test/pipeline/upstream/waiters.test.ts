@@ -37,6 +37,7 @@ test('waiters leave in order of urgency and arrival, those that give up or grow 
       const remove = (some: readonly Waiting[], end: string) => {
         expected.push(...some.map(({ name }) => `${name} ${end}`))
         model = model.filter((waiter) => !some.includes(waiter))
+        for (const { leave } of some) leave.abort() // a caller that gives up after the end changes nothing
       }
       for (const step of steps) {
         if (step.act === 'add') add(step.lane)
@@ -77,7 +78,11 @@ test('a waiter whose signal has aborted before does not wait', async () => {
   const waiters = new Waiters()
   const waiting = waiters.add('manual', 0, AbortSignal.abort('gone'))
 
-  await expect(waiting).rejects.toMatchObject({ name: 'Unanswered', cause: 'gone' })
+  await expect(waiting).rejects.toMatchObject({
+    name: 'Unanswered',
+    message: 'wait for budget: given up by its caller',
+    cause: 'gone',
+  })
   expect(waiters.size).toBe(0)
 })
 

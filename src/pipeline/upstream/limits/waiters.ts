@@ -70,9 +70,7 @@ export class Waiters {
   }
 
   private withdraw(lane: Lane, waiter: Waiter, cause: unknown): void {
-    const index = this.queues[lane].indexOf(waiter)
-    if (index < 0) return
-    this.queues[lane].splice(index, 1)
+    this.queues[lane].splice(this.queues[lane].indexOf(waiter), 1)
     this.size -= 1
     waiter.reject(new Unanswered('wait for budget: given up by its caller', { cause }))
   }
