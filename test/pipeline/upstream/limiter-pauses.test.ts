@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { RetryLater } from '../../../src/base/errors.ts'
 import { SECOND } from '../../../src/base/time/units.ts'
 import type { BudgetStore } from '../../../src/pipeline/fleet/budget.ts'
 import { createInMemoryBudgetStore } from '../../../src/pipeline/upstream/lone-upstream.ts'
@@ -88,7 +87,50 @@ describe('a pause that upstream asks for', () => {
     const call = watchEnd(one.acquire('nightly', undefined))
     await fleet.advance(pauseMs + 200)
 
-    expect(call.end).toSatisfy((it) => (it instanceof RetryLater ? 'sent back' : it) === outcome)
+    const sentBack = { name: 'RetryLater', waitMs: pauseMs }
+    expect(call).toMatchObject({ end: outcome === 'admitted' ? outcome : sentBack })
+  })
+
+  test('is over at its last instant, also between two heartbeats', async () => {
+    const fleet = openLimiterFleet({ limits })
+    const one = fleet.open('one')
+    await fleet.admits(0, one.acquire('nightly', undefined))
+    one.release('nightly', overloadedFor(350))
+
+    await fleet.advance(349)
+    const call = watchEnd(one.acquire('nightly', undefined))
+    await fleet.advance(0)
+    expect(call.end).toBe('waits')
+    await fleet.advance(1)
+    expect(watchEnd(one.acquire('manual', undefined)).end).toBe('waits') // it passes nobody
+    one.release('nightly', answered)
+    await fleet.advance(0)
+    expect(call.end).toBe('admitted')
+  })
+
+  test('counts at once also when it comes while the store answers', async () => {
+    let writes = Number.NaN
+    const fleet = openLimiterFleet({
+      limits,
+      changed: (store) => ({
+        async compareAndSet(...change) {
+          writes += 1
+          if (writes === 1) return false // another process was faster
+          if (writes === 2) one.release('nightly', overloadedFor(4000))
+          return store.compareAndSet(...change)
+        },
+      }),
+    })
+    const beganMs = fleet.clock()
+    const one = fleet.open('one')
+    await fleet.admits(0, one.acquire('nightly', undefined), one.acquire('nightly', undefined))
+    writes = 0
+
+    one.release('nightly', overloadedFor(0))
+    for (const passMs of [200, 0, 1000]) {
+      await fleet.advance(passMs)
+      expect(one.state().pausedUntilMs - beganMs).toBe(4200)
+    }
   })
 
   test('sends the waiting calls back with the time that is left', async () => {
@@ -157,6 +199,7 @@ test('a call waits 30 s for a permit, then it goes back to the queue', async () 
   await fleet.advance(30 * SECOND)
   expect(call.end).toBe('waits')
   await fleet.advance(400)
+  expect(call).toMatchObject({ end: { name: 'RetryLater', waitMs: 5 * SECOND } })
   expect(String(call.end)).toContain('none was free within 30 s: the requests that all processes share are in use')
   expect(String(call.end)).not.toContain('upstream')
   expect(one.state()).toMatchObject({ inFlight: 1, waiting: { nightly: 0 } })
@@ -182,9 +225,9 @@ describe('a store that is away', () => {
     await admits(0, one.acquire('nightly', undefined))
     for (let outage = 0; outage < 2; outage += 1) {
       turn(true)
-      await advance(4800)
+      await advance(5000)
       expect(one.state().inFlightMax).toBe(50)
-      await advance(600)
+      await advance(200)
       expect(one.state().inFlightMax).toBe(5)
       turn(false)
       await advance(400)
@@ -219,7 +262,8 @@ test('closing sends waiting calls back, and takes the process out of the store b
 
   await one.close()
 
-  expect(call.end).toMatchObject({ name: 'RetryLater', message: 'wait for budget: this process is stopping' })
+  const message = 'wait for budget: this process is stopping'
+  expect(call.end).toMatchObject({ name: 'RetryLater', message, waitMs: SECOND })
   expect(acts).toEqual(['remove one', 'close'])
 })
 

@@ -75,12 +75,55 @@ test('an overload leaves a process no more permits than it had', async () => {
   one.release('nightly', overloadedFor(0))
   await advance(0)
 
-  expect(one.state()).toMatchObject({ inFlight: 5, inFlightMax: 12, waiting: { nightly: 4 } })
+  expect(one.state()).toMatchObject({ inFlight: 5, inFlightMax: 12, waiting: { nightly: 4 }, pausedUntilMs: 0 })
+})
+
+test('after an overload a process has no more in flight than the smaller budget, also after its next heartbeat', async () => {
+  const { one, advance } = await openBeside([memberState('other', {}, { answersPerSecond: 1000 })])
+  one.release('nightly', overloadedFor(0))
+  await advance(400)
+  for (let call = 0; call < 20; call += 1) one.acquire('nightly', undefined)?.catch(() => undefined)
+  await advance(400)
+
+  expect(one.state()).toMatchObject({ inFlight: 12, waiting: { nightly: 8 } })
+})
+
+test('another process learns of an overload with its next heartbeat, whenever the first sends its own', async () => {
+  const fleet = openLimiterFleet({ limits: { requestsPerSecond: unbounded, inFlight: 20 } })
+  const one = fleet.open('one')
+  await fleet.admits(100, one.acquire('nightly', undefined))
+  const other = fleet.open('other')
+  await fleet.advance(990)
+  one.release('nightly', overloadedFor(0))
+  await fleet.advance(20) // the other asks a second after its first time, and this process 100 ms later
+
+  expect(other.state().inFlightMax).toBe(12)
+})
+
+test('a process whose budget stays writes nothing to the store', async () => {
+  let writes = 0
+  const fleet = openLimiterFleet({
+    limits: { requestsPerSecond: unbounded, inFlight: 4 },
+    changed: (store) => ({
+      compareAndSet(...change) {
+        writes += 1
+        return store.compareAndSet(...change)
+      },
+    }),
+  })
+  const one = fleet.open('one')
+  expect(one.state().memberCount).toBe(0)
+  await fleet.admits(1000, one.acquire('nightly', undefined))
+  writes = 0
+  await fleet.advance(1000)
+
+  expect(writes).toBe(0)
+  expect(one.state().memberCount).toBe(1)
 })
 
 test('an overload decreases the requests a second to 0.6 of what the whole fleet was answered, each process counted once', async () => {
   const limits = { requestsPerSecond: 1000, inFlight: 256 }
-  const { one, admits, advance } = await openBeside([memberState('other', {}, { answersPerSecond: 100 })], limits)
+  const { one, admits, advance } = await openBeside([memberState('other', {}, { answersPerSecond: 150 })], limits)
   const answer = async (count: number) => {
     for (let request = 0; request < count; request += 1) {
       await admits(0, one.acquire('nightly', undefined))
@@ -94,8 +137,8 @@ test('an overload decreases the requests a second to 0.6 of what the whole fleet
 
   one.release('nightly', overloadedFor(0))
 
-  // 21 answers in 0.1 s, and 100 a second of the other.
-  expect(one.state().requestsPerSecond).toBe(Math.floor((21 / 0.1 + 100) * 0.6))
+  // 21 answers in 0.1 s, and 150 a second of the other.
+  expect(one.state().requestsPerSecond).toBe(Math.floor((21 / 0.1 + 150) * 0.6))
 })
 
 describe('a process that had nothing to do', () => {
@@ -154,6 +197,16 @@ describe('permits of a second', () => {
 
   const pausesBetween = (asks: readonly Ask[]) =>
     asks.slice(1).map(({ atMs }, index) => atMs - (asks[index]?.atMs ?? 0))
+
+  test('are not asked for where any number of requests is allowed', async () => {
+    const { open, advance, asks, begin } = openRated(unbounded, ({ wanted }) => ({ granted: wanted, endsInMs: 1000 }))
+    const one = open('one')
+    begin(one, 9)
+    await advance(1000)
+
+    expect(one.state().inFlight).toBe(9)
+    expect(asks).toEqual([])
+  })
 
   test('are asked for as many as wait or are in flight, and at most a twentieth of a second', async () => {
     const { open, advance, asks, begin } = openRated(200, ({ wanted }) => ({ granted: wanted, endsInMs: 1000 }))

@@ -164,7 +164,7 @@ class FleetRateLimiter implements RateLimiter {
     const admitted = this.waiters.add(lane, nowMs, signal)
     this.admitWaiters()
     // An idle process that gets work again asks for its share at once.
-    if (this.waiters.size > 0 && !this.idleSleep?.signal.aborted) this.idleSleep?.abort()
+    if (this.waiters.size > 0) this.idleSleep?.abort()
     return admitted
   }
 
@@ -254,11 +254,12 @@ class FleetRateLimiter implements RateLimiter {
       if (overload && overload === this.overload && nowMs >= overload.nowMs + overload.retryAfterMs)
         this.overload = undefined
     }
-    this.fleetBudget = current
+    const known = this.overload ? decreaseBudget(current, this.overload) : current // it may have come meanwhile
+    this.fleetBudget = known
     this.members = members
     this.storeAheadMs = nowMs - this.deps.clock()
-    this.pausedUntilMs = current.pausedUntilMs > nowMs ? current.pausedUntilMs - this.storeAheadMs : 0
-    return { members, inFlight: Math.min(current.inFlight, limits.inFlight) }
+    this.pausedUntilMs = known.pausedUntilMs > nowMs ? known.pausedUntilMs - this.storeAheadMs : 0
+    return { members, inFlight: Math.min(known.inFlight, limits.inFlight) }
   }
 
   /** Upstream is overloaded: this process slows down at once, and the others through the store. */
@@ -271,9 +272,8 @@ class FleetRateLimiter implements RateLimiter {
     const seen = { retryAfterMs, answersPerSecond, nowMs: nowMs + this.storeAheadMs }
     this.overload = this.overload ? withEarlierOverload(seen, this.overload) : seen
     const { fleetBudget } = this
-    if (fleetBudget === undefined) return
-    const next = decreaseBudget(fleetBudget, this.overload)
-    if (next === fleetBudget) return
+    const next = fleetBudget && decreaseBudget(fleetBudget, this.overload)
+    if (next === undefined || next === fleetBudget) return
     this.fleetBudget = next
     this.inFlightPermits = Math.min(this.inFlightPermits, next.inFlight)
     // When another change of the budget was faster, the next heartbeat decreases that budget.
