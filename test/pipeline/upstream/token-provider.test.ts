@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Halted, Rejected, RetryLater, Unanswered } from '../../../src/base/errors.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/base/time/units.ts'
-import type { TokenName } from '../../../src/pipeline/fleet/tokens.ts'
+import { noTokenState, type TokenName } from '../../../src/pipeline/fleet/tokens.ts'
 import {
   accountOfFleet as account,
   failureOf,
@@ -17,7 +17,12 @@ const halted = new Halted('refused for good')
 
 describe('a renewal that fails', () => {
   test.for<[string, Error, TokenName, unknown]>([
-    ['no answer, of the account', lost, account, { name: 'RetryLater', waitMs: 10 * SECOND, cause: lost }],
+    [
+      'no answer, of the account',
+      lost,
+      account,
+      { name: 'RetryLater', message: 'renew token: lost', waitMs: 10 * SECOND, cause: lost },
+    ],
     ['no answer, of a profile', lost, profile, lost],
     ['busy, of the account', busy, account, busy],
     ['busy, of a profile', busy, profile, busy],
@@ -25,7 +30,7 @@ describe('a renewal that fails', () => {
     ['a refusal, of a profile', refused, profile, refused],
     ['a halt, of a profile', halted, profile, halted],
   ])('%s: fails as it must, and the next process may renew at once', async ([, error, name, expected]) => {
-    const { provider, pauses, tokenOf } = openFleet((_, number) => {
+    const { provider, pauses, outcomes, tokenOf } = openFleet((_, number) => {
       if (number === 1) throw error
       return tokenOf(number)
     })
@@ -33,6 +38,8 @@ describe('a renewal that fails', () => {
     expect(await failureOf(() => provider().get(name, 0, {}))).toMatchObject(expected as Error)
     expect(await provider().get(name, 0, {})).toMatchObject({ generation: 1, secret: 't2' })
     expect(pauses).toEqual([])
+    const kind = name === account ? 'account' : 'profile'
+    expect(outcomes).toEqual([`${kind} failed`, `${kind} obtained`])
   })
 
   test('says why, also when its lease cannot be given back', async () => {
@@ -59,7 +66,7 @@ describe('a renewal that fails', () => {
   })
 
   test('of the account by a halt opens the breaker for every process, each time for twice as long', async () => {
-    const { provider, store, clock, advance, obtained } = openFleet(() => {
+    const { provider, store, clock, advance, obtained, outcomes } = openFleet(() => {
       throw halted
     })
     for (const [openings, seconds] of [15, 30, 60, 120, 240, 300, 300].entries()) {
@@ -71,14 +78,74 @@ describe('a renewal that fails', () => {
       expect(obtained).toHaveLength(openings + 1)
       advance(1)
     }
+    expect(new Set(outcomes)).toEqual(new Set(['account halted']))
   })
 
   test('when its lease was lost meanwhile saves nothing, and is tried again', async () => {
     const { provider, store } = openFleet(undefined, () => ({ save: async () => undefined }))
 
-    expect(await failureOf(() => provider().get(account, 0, {}))).toMatchObject({ name: 'RetryLater', waitMs: SECOND })
+    const message = 'renew token: the lease was lost meanwhile'
+    const expected = { name: 'RetryLater', message, waitMs: SECOND }
+    expect(await failureOf(() => provider().get(account, 0, {}))).toMatchObject(expected)
     expect(await store.read(account)).toMatchObject({ token: undefined })
   })
+})
+
+describe('a halted account', () => {
+  test('is asked for once by each process until its breaker ends', async () => {
+    const asks: string[] = []
+    const { provider, clock } = openFleet(
+      () => {
+        throw halted
+      },
+      (memory) => ({
+        read(name) {
+          asks.push('read')
+          return memory.read(name)
+        },
+        lease(name, ask) {
+          asks.push('lease')
+          return memory.lease(name, ask)
+        },
+      }),
+    )
+    const [first, other] = [provider(), provider()]
+    const hint = `Check the account's credentials. Nothing is asked of it before ${new Date(clock() + 15 * SECOND).toISOString()}.`
+    const expected = { name: 'Halted', message: 'account halted: refused for good', hint }
+    expect(await failureOf(() => first.get(account, 0, {}))).toMatchObject(expected)
+    asks.length = 0
+
+    for (const one of [first, other, first, other])
+      expect(await failureOf(() => one.get(account, 0, {}))).toMatchObject(expected)
+    expect(asks).toEqual(['read'])
+  })
+
+  test('that another process halts after the store was read is not asked for a token, nor again after that', async () => {
+    let leases = 0
+    const { provider, store, obtained, clock } = openFleet(undefined, (memory) => ({
+      read: async () => noTokenState,
+      lease(name, ask) {
+        leases += 1
+        return memory.lease(name, ask)
+      },
+    }))
+    const breaker = { reason: 'refused', openings: 1, untilMs: clock() + SECOND }
+    await store.tripBreaker(account, { generation: 0, breaker })
+    const late = provider()
+
+    for (let ask = 0; ask < 2; ask += 1) expect(await failureOf(() => late.get(account, 0, {}))).toBeInstanceOf(Halted)
+    expect([leases, obtained]).toEqual([1, []])
+  })
+})
+
+test('an account and each of its profiles have tokens of their own', async () => {
+  const { provider } = openFleet()
+  const tokenProvider = provider()
+  const names = [account, profile, { account: 'a', profileId: '8' }, { account: 'b' }]
+  const ask = () => Promise.all(names.map((name) => tokenProvider.get(name, 0, {})))
+
+  expect((await ask()).map(({ secret }) => secret)).toEqual(['t1', 't2', 't3', 't4'])
+  expect(await ask()).toMatchObject(names.map((_, index) => ({ secret: `t${index + 1}` })))
 })
 
 describe('the old token, whose refresh token may be spent', () => {
@@ -147,7 +214,9 @@ describe('a lease that another process holds', () => {
   test('is polled at pauses that grow to half a second, and given up after 45 s', async () => {
     const { provider, pauses } = openFleet(undefined, () => ({ lease: async () => ({ kind: 'busy' }) }))
 
-    expect(await failureOf(() => provider().get(account, 0, {}))).toMatchObject({ name: 'RetryLater', waitMs: 10_000 })
+    const message = 'renew token: another process has been at it for too long'
+    const expected = { name: 'RetryLater', message, waitMs: 10_000 }
+    expect(await failureOf(() => provider().get(account, 0, {}))).toMatchObject(expected)
     expect(pauses.slice(0, 3)).toEqual([30, 45, 67.5])
     expect(pauses.toSorted((a, b) => a - b)).toEqual(pauses)
     expect(pauses.at(-1)).toBe(500)
@@ -163,9 +232,11 @@ describe('a lease that another process holds', () => {
     expect(pauses.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(3.6 * SECOND)
 
     const held = await store.lease(account, { generation: 1, leaseMs: 3 * SECOND })
-    const waiting = provider().get(account, 1, {})
+    const waits = provider()
+    const waiting = waits.get(account, 1, {})
     if (held.kind === 'leased') await store.save(account, held.lease, { ...tokenOf(9), secret: 'theirs' })
     expect(await waiting).toMatchObject({ generation: 2, secret: 'theirs' })
+    expect(waits.get(account, 1, {})).toMatchObject({ secret: 'theirs' })
     expect(outcomes).toEqual(['account obtained', 'account adopted'])
   })
 
@@ -221,7 +292,9 @@ test('a token that was refused is never given out again: a shared renewal of an 
 test('a refusal of a generation that the store is not near to ends after three renewals', async () => {
   const { provider, obtained } = openFleet()
 
-  expect(await failureOf(() => provider().get(account, 100, {}))).toMatchObject({ name: 'RetryLater', waitMs: SECOND })
+  const message = 'renew token: others were given the token that was refused'
+  const expected = { name: 'RetryLater', message, waitMs: SECOND }
+  expect(await failureOf(() => provider().get(account, 100, {}))).toMatchObject(expected)
   expect(obtained).toHaveLength(3)
 })
 

@@ -1,10 +1,11 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { RetryLater, Unanswered } from '../../../src/base/errors.ts'
+import { SECOND } from '../../../src/base/time/units.ts'
 import type { NewToken } from '../../../src/pipeline/fleet/tokens.ts'
 import { accountOfFleet as account, failureOf, LIFETIME_MS, openFleet } from '../../support/token-fleet.ts'
 
-const stopping = { name: 'RetryLater', message: 'renew token: this process is stopping' }
+const stopping = { name: 'RetryLater', message: 'renew token: this process is stopping', waitMs: SECOND }
 
 test('a caller that gives up stops waiting; the renewal goes on for the others', async () => {
   const answer = Promise.withResolvers<NewToken>()
@@ -17,7 +18,8 @@ test('a caller that gives up stops waiting; the renewal goes on for the others',
 
   leaving.abort('enough')
 
-  expect(await leaves).toBeInstanceOf(Unanswered)
+  const message = 'call upstream: given up by its caller'
+  expect(await leaves).toMatchObject({ name: 'Unanswered', message, cause: 'enough' })
   answer.resolve(tokenOf(1))
   expect(await stays).toMatchObject({ secret: 't1' })
   expect(obtained).toHaveLength(1)
