@@ -11,6 +11,7 @@ import {
   withService,
 } from '../service/service-world.ts'
 import { test as withDatabase } from '../support/fixtures.ts'
+import { countLockWaiters, rowsFrom } from '../support/lock-waiters.ts'
 
 const path = '/api/v1/profile/data/log'
 const MB = 1024 * 1024
@@ -36,8 +37,7 @@ async function whileUploadsAreStuck<T>(
   await holder.query('begin')
   await holder.query('select from service.profiles for update')
   const stuck = stuckAuths.map((send) => send())
-  const waiting = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-  await expect.poll(async () => (await inside.sql.query(waiting)).rows[0]?.n).toBe(4)
+  await expect.poll(() => countLockWaiters(rowsFrom(inside.sql))).toBe(4)
   try {
     return await use()
   } finally {
@@ -113,8 +113,7 @@ withDatabase('the bodies of all accounts together are bounded too', async ({ ser
     const send = (auth: string, bytes: number) =>
       call(world, path, { method: 'POST', auth, raw: `${JSON.stringify([stepsLog()])}${' '.repeat(bytes)}` })
     const held = send(first.auth, 0.9 * MB)
-    const waiting = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    await expect.poll(async () => (await sql?.query(waiting))?.rows[0]?.n).toBe(1)
+    await expect.poll(() => sql && countLockWaiters(rowsFrom(sql))).toBe(1)
 
     const ofAll = await send(second.auth, 0.8 * MB)
     expect([ofAll.status, Number(ofAll.headers.get('retry-after'))]).toEqual([503, expect.any(Number)])

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { countLockWaiters, rowsFrom } from '../support/lock-waiters.ts'
 import { accountAuth, call, registerProfile, stepsLog, test } from './service-world.ts'
 
 test('however many uploads are stuck, a read is answered', async ({ world, inside, other }) => {
@@ -16,8 +17,7 @@ test('however many uploads are stuck, a read is answered', async ({ world, insid
     stored += 1
     return answer.status
   })
-  const stuck = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-  await expect.poll(async () => (await inside.sql.query(stuck)).rows[0]?.n).toBe(4)
+  await expect.poll(() => countLockWaiters(rowsFrom(inside.sql))).toBe(4)
 
   const reads = await Promise.all(
     people.map(({ auth }) => call(world, '/api/v1/profile/score', { auth }).then(({ status }) => status)),
@@ -40,9 +40,8 @@ test('an account whose uploads are stuck leaves a permit to others', async ({ wo
   await holder.query('begin')
   await holder.query('select from service.profiles where external_id <> $1 for update', [neighbour.externalId])
   const stuck = people.map(({ auth }) => upload(auth))
-  const waiting = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
   try {
-    await expect.poll(async () => (await inside.sql.query(waiting)).rows[0]?.n).toBe(3)
+    await expect.poll(() => countLockWaiters(rowsFrom(inside.sql))).toBe(3)
 
     expect(await upload(neighbour.auth)).toBe(200)
   } finally {

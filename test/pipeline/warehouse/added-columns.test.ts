@@ -5,6 +5,7 @@ import type { AddedType, PulledStream } from '../../../src/pipeline/transfer/str
 import { addColumn, countMisfits, dropColumn, listAddedColumns } from '../../../src/pipeline/warehouse/added-columns.ts'
 import { distributeTables } from '../../../src/pipeline/warehouse/divided/distribute-tables.ts'
 import { fillColumns, fillPortion } from '../../../src/pipeline/warehouse/fill-columns.ts'
+import { countLockWaiters, endLockWaiters } from '../../support/lock-waiters.ts'
 import { scores } from '../../support/stream-by-name.ts'
 import { openTestPool } from '../../support/test-pool.ts'
 import { marchMs, scoreRecord, scoresReading, test, type Warehouse } from '../../support/test-warehouse.ts'
@@ -79,11 +80,7 @@ test('a record of a transaction that is open while the column is added is not mi
     select ${bob}, score_date_time, type, digest, read_at, first_seen_at, changed_at, body from vitalsync.scores`)
 
   const adding = addColumn(warehouse.pool, scores, confidence)
-  await expect
-    .poll(() =>
-      warehouse.rows(`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
-    )
-    .toHaveLength(1)
+  await expect.poll(() => countLockWaiters(warehouse.rows)).toBe(1)
   await writing.query('commit')
   writing.release()
   await adding
@@ -113,9 +110,8 @@ test('a fill that is ended in a portion goes on where the last commit left it', 
     () => 'filled',
     () => 'ended',
   )
-  const waiting = `from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-  await expect.poll(() => warehouse.rows(`select ${waiting}`)).toHaveLength(1)
-  await warehouse.rows(`select pg_terminate_backend(pid) ${waiting}`)
+  await expect.poll(() => countLockWaiters(warehouse.rows)).toBe(1)
+  await endLockWaiters(warehouse.rows)
   expect(await ending).toBe('ended')
   await killed.end()
   await blocker.query('rollback')
@@ -155,13 +151,12 @@ test('a change that waits for a fill holds nothing that the fill needs', async (
   const blocker = await warehouse.pool.connect()
   await blocker.query('begin')
   await blocker.query('select from vitalsync.ledger for update')
-  const waiting = () =>
-    warehouse.rows(`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
+  const waiting = () => countLockWaiters(warehouse.rows)
 
   const filling = fillPortion(warehouse.pool, pulledStreams)
-  await expect.poll(waiting).toHaveLength(1)
+  await expect.poll(waiting).toBe(1)
   const dropping = dropColumn(warehouse.pool, scores, 'confidence')
-  await expect.poll(waiting).toHaveLength(2)
+  await expect.poll(waiting).toBe(2)
   const held = await warehouse.rows(`select mode from pg_locks
     where granted and relation = 'vitalsync.added_columns'::regclass and mode like '%Exclusive%'
       and database = (select oid from pg_database where datname = current_database())`)

@@ -8,6 +8,7 @@ import { DAY } from '../../../src/base/time/units.ts'
 import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { soon, test } from '../../support/fixtures.ts'
+import { countLockWaiters, rowsFrom } from '../../support/lock-waiters.ts'
 import { createProfile, quiet, recordsAtOnce, rowsOf, servedRecords, upload, withRecompute } from './recompute-world.ts'
 
 const at = '2026-11-18T15:00:00Z'
@@ -88,12 +89,6 @@ test('of two processes with two threads each, one derives a profile and the othe
     onTestFinished(() => other.end())
     await other.query('begin')
     await other.query('select from service.profiles where profile_id = $1 for update', [held])
-    const waiting = async () => {
-      const { rows } = await pool.query(
-        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return rows[0]?.n
-    }
     const processes = [1, 2].map(() =>
       spawn(process.execPath, [script, serviceUrl, at, '2'], { stdio: ['ignore', 'ignore', 'inherit'] }),
     )
@@ -103,7 +98,7 @@ test('of two processes with two threads each, one derives a profile and the othe
     const ends = Promise.all(processes.map(async (child) => (await once(child, 'exit'))[0]))
     const ended = () => processes.filter(({ exitCode }) => exitCode === 0).length
 
-    await expect.poll(async () => [ended(), await waiting()], soon).toEqual([1, 1])
+    await expect.poll(async () => [ended(), await countLockWaiters(rowsFrom(pool))], soon).toEqual([1, 1])
     // The process that is left may be deriving with its other thread.
     for (const profileId of others)
       await expect.poll(async () => (await rowsOf(world, profileId)).length, soon).toBeGreaterThan(10)

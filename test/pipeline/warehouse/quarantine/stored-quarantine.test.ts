@@ -8,6 +8,7 @@ import { releaseMended } from '../../../../src/pipeline/warehouse/readings/inval
 import { causePageKey, readQuarantineGroups } from '../../../../src/pipeline/warehouse/reports/cause-groups.ts'
 import { readKnownCoverage } from '../../../../src/pipeline/warehouse/reports/coverage-report.ts'
 import { compareWithStored } from '../../../../src/pipeline/warehouse/verification/compare-records.ts'
+import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { biomarkers, scores } from '../../../support/stream-by-name.ts'
 import { test as base, connect, march, marchMs, scoreRecord, scoresReading } from '../../../support/test-warehouse.ts'
 
@@ -298,11 +299,7 @@ test('a replay that waits for a reading holds nothing that the reading needs', a
   await reading.query('begin')
   await reading.query('select from vitalsync.ledger where profile_id = $1 for update', [story.ada])
   const replaying = quarantineOf(warehouse.pool).replay({})
-  await expect
-    .poll(() =>
-      warehouse.rows(`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
-    )
-    .toHaveLength(1)
+  await expect.poll(() => countLockWaiters(warehouse.rows)).toBe(1)
 
   await reading.query('select from vitalsync.quarantine for update nowait')
   await reading.query('delete from vitalsync.quarantine where body = $1', [undated.raw])
