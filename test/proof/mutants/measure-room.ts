@@ -13,7 +13,7 @@ type Measurement = {
   /** Results that still hold are reused from here. */
   readonly stateFolder: string
   /** Mutates these files of the room only. */
-  readonly only?: readonly string[]
+  readonly only?: readonly string[] | undefined
   /** Addresses of the engines. */
   readonly environment: Readonly<Record<string, string>>
   /** How many worlds the simulation plays against each mutant where it is alone. */
@@ -35,20 +35,14 @@ export type RoomResult = {
   readonly outdated: readonly KnownSurvivor[]
 }
 
-/** Measures a room, or some of its files. */
+/** Measures a room, or some of its files. The result of a whole room is kept in the repository. */
 export async function measureRoom(room: Room, measurement: Measurement): Promise<RoomResult> {
+  // Before: a file that changes meanwhile makes the result old.
+  const digests = measurement.only ? undefined : await digestsOf(room, measurement)
   const { measured, mutants } = await measure(room, measurement)
   const known = knownSurvivors(room.name)
-  return { ...judgeRoom(measured, known), outdated: outdatedSurvivors(known, mutants) }
-}
-
-/** Measures a whole room, and keeps the result in the repository. */
-export async function measureWholeRoom(room: Room, measurement: Measurement): Promise<RoomResult> {
-  const digests = await digestsOf(room, measurement) // before: a file that changes meanwhile makes the result old
-  const { measured, mutants } = await measure(room, measurement)
-  const kept = keepRoom(measured, digests)
-  const known = knownSurvivors(room.name)
-  return { ...judgeKept(kept, known), outdated: outdatedSurvivors(known, mutants) }
+  const result = digests ? judgeKept(keepRoom(measured, digests), known) : judgeRoom(measured, known)
+  return { ...result, outdated: outdatedSurvivors(known, mutants) }
 }
 
 /** The result of a room that was measured before. */

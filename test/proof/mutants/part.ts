@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { HOUR } from '../../../src/base/time/units.ts'
 import setupEngines from '../../support/test-engines.ts'
 import type { ProofOptions, ProofPart, ProofResult, Survivor } from '../part.ts'
-import { findKeptRoom, measureRoom, measureWholeRoom, type RoomResult } from './measure-room.ts'
+import { findKeptRoom, measureRoom, type RoomResult } from './measure-room.ts'
 import { type Room, rooms } from './rooms.ts'
 import { sampleOfRooms } from './sample.ts'
 import type { KnownSurvivor } from './survivors.ts'
@@ -34,8 +34,7 @@ export const part: ProofPart = {
       const endsAtMs = performance.now() + (options.hours ?? Number.POSITIVE_INFINITY) * HOUR
       for (const { room, only } of due) {
         if (performance.now() >= endsAtMs) break
-        const measurement = { ...shared, environment }
-        results.push(await (only ? measureRoom(room, { ...measurement, only }) : measureWholeRoom(room, measurement)))
+        results.push(await measureRoom(room, { ...shared, environment, only }))
       }
       return results
     })
