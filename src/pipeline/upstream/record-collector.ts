@@ -32,13 +32,13 @@ export class RecordCollector implements TextSink {
   addList(body: Buffer): void {
     const text = body.toString('utf8')
     const values = jsonOrUndefined(text)
-    const bounds = Array.isArray(values) ? elementBoundsOf(body) : []
-    if (!Array.isArray(values) || (values.length > 0 && bounds.length !== 2 * values.length)) {
+    if (!Array.isArray(values)) {
       // The list is broken somewhere: the scanner saves each whole element, or says why none can be saved.
       this.push(text)
       this.end()
       return
     }
+    const bounds = elementBoundsOf(body)
     // In plain ASCII a byte is a character, and a slice of the text costs next to nothing.
     const ascii = text.length === body.length
     for (let index = 0; index < values.length; index += 1) {

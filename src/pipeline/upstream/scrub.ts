@@ -70,7 +70,7 @@ const ERROR_NAMES_MAX = 10
 
 /** The names of the fields of an error that has another form than the contract's. Undefined: it has that form, or is no JSON object. */
 export function oddErrorNamesOf(body: Buffer): string | undefined {
-  const error = body.length > 0 && body.length <= ERROR_BYTES_MAX ? jsonOrUndefined(body.toString('utf8')) : undefined
+  const error = body.length <= ERROR_BYTES_MAX ? jsonOrUndefined(body.toString('utf8')) : undefined
   if (!isJsonObject(error) || errorBodySchema.safeParse(error).success) return undefined
   const names = [...new Set(Object.keys(error).slice(0, 100).map(foldedName))]
   return names.toSorted().slice(0, ERROR_NAMES_MAX).join(', ')

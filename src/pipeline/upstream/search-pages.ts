@@ -35,7 +35,7 @@ export async function* searchPages<T>({ ask, idOf, pagesMax }: SearchPaging<T>):
       throw new Problem(`search profiles: asked for page ${number}, upstream answered page ${page.currentPage}`)
     }
     const id = firstIdOf(page, idOf)
-    if (id !== undefined && id === previousId) {
+    if (id === previousId) {
       throw new Problem(`search profiles: page ${number} is the one before it again`)
     }
     previousId = id
@@ -66,7 +66,7 @@ function countsFromZero<T>(pages: {
   idOf: (item: T) => string
 }): boolean {
   const { first, zeroth, idOf } = pages
-  if (zeroth === undefined || zeroth.items.length === 0) return false
+  if (zeroth === undefined) return false
   if (zeroth.currentPage !== undefined && zeroth.currentPage === first.currentPage) return false
   const before = firstIdOf(zeroth, idOf)
   return before !== undefined && before !== firstIdOf(first, idOf)

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { pulledStreams } from '../../../config/streams.ts'
 import { dataLogInputSchema } from '../../../src/base/contract/data-log.ts'
 import { quickChecks } from '../../../src/base/contract/quick-check.ts'
-import { Rejected } from '../../../src/base/errors.ts'
+import { Rejected, Unanswered } from '../../../src/base/errors.ts'
 import { HOUR } from '../../../src/base/time/units.ts'
 import type { PulledStream } from '../../../src/pipeline/transfer/stream.ts'
-import { ListScanner } from '../../../src/pipeline/upstream/list-scanner.ts'
+import { elementBoundsOf, ListScanner } from '../../../src/pipeline/upstream/list-scanner.ts'
 import { itemFaultsByIndex } from '../../../src/pipeline/upstream/push-items.ts'
 import { RecordCollector } from '../../../src/pipeline/upstream/record-collector.ts'
 import { retryAfterMsOf } from '../../../src/pipeline/upstream/retry-after.ts'
-import { scrub, scrubbedDetails } from '../../../src/pipeline/upstream/scrub.ts'
+import { oddErrorNamesOf, scrub, scrubbedDetails } from '../../../src/pipeline/upstream/scrub.ts'
 import { searchPages } from '../../../src/pipeline/upstream/search-pages.ts'
 import { demographics } from '../../support/stream-by-name.ts'
 
@@ -55,12 +55,36 @@ describe('cutting a list into records', () => {
     )
   })
 
-  test.for(['', '{}', '[', '[1', '[1,', '[1,]', '[,1]', '[1]]', '[1] x', '1', '"[]"', '[1}', 'null', '[[1]', '["a]'])(
-    'a text that is no list is refused: %s',
-    (text) => {
-      expect(() => scan([text])).toThrow(SyntaxError)
-    },
-  )
+  test.for([
+    ['the list does not end', ['', '[', '[1', '[1,', '[[1]', '["a]']],
+    ['an element is missing', ['[1,]', '[,1]']],
+    ['something stands beside the list', ['{}', '[1]]', '[1] x', '[1][2]', '1', '"[]"', 'null']],
+    ['the list does not end as one', ['[1}']],
+  ] as const)('a text that is no list is refused, because %s', ([reason, texts]) => {
+    for (const text of texts) expect(() => scan([text]), text).toThrow(new SyntaxError(reason))
+  })
+
+  test('the mark of a byte order may stand before the list', () => {
+    expect(scan(['\ufeff[1]'])).toEqual(['1'])
+  })
+
+  test('the bounds of a list that was parsed cut out the same elements', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.json({ maxDepth: 3, stringUnit: 'grapheme' }), { minLength: 1 }),
+        space,
+        (elements, gap) => {
+          const list = Buffer.from(`${gap}[${elements.map((element) => gap + element).join(',')}${gap}]`)
+          const bounds = elementBoundsOf(list)
+          const cut = elements.map((_, index) => list.toString('utf8', bounds[2 * index], bounds[2 * index + 1]).trim())
+
+          expect(bounds).toHaveLength(2 * elements.length)
+          expect(cut).toEqual(elements.map((element) => element.trim()))
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
 
   test('a list keeps numbers as they were written, and cuts out broken records', () => {
     expect(scan(['[1.10, 12345678901234567890, -0.0e-7, {"a": nonsense}, [1, 2], "a,]\\"" ]'])).toEqual([
@@ -221,8 +245,14 @@ describe('scrubbing', () => {
     ['red \u001b[31m\u202eeulav\nbad', '… [… bad'],
     ['value is too long', 'value is too long'],
     ['never "closed', 'never "…'],
+    ['"value" is above "value', '"…" is above "…'],
+    ['is of a@b', 'is of …'],
+    ['is.a@b is taken', '… is taken'],
+    ['Alice Smith Jones Brown is taken', '… is taken'],
+    [' value is too long ', 'value is too long'],
+    [`${'1'.repeat(2000)} value`, '…'],
   ])('the words %j are reported as %j', ([words, clean]) => {
-    expect(scrub(words ?? '', { secrets: ['top-secret'] })).toBe(clean)
+    expect(scrub(words ?? '', { secrets: ['', 'top-secret'] })).toBe(clean)
   })
 
   test('names of the request’s own fields stay, and no others', () => {
@@ -236,6 +266,48 @@ describe('scrubbing', () => {
       { path: '[3].mood', reasons: ['is too high'] },
       { path: '[3]._', reasons: ['is too low'] },
     ])
+  })
+
+  test.for([
+    ['value', 'value'],
+    ['$[12].value', '$[12].value'],
+    ['1234.value', '1234.value'],
+    ['12345.value', ''],
+    ['value is', ''],
+    ['-value', ''],
+    ['value-', ''],
+    ['x'.repeat(100), '_'],
+    ['x'.repeat(101), ''],
+    ['value.hidden', ''],
+    [undefined, ''],
+  ])('the path %j is reported as %j', ([origin, path]) => {
+    const body = JSON.stringify({ errors: [{ origin, errors: 'is too high' }] })
+    const { details } = scrubbedDetails(body, { secrets: ['', 'hidden'] })
+
+    expect(details).toEqual([{ path, reasons: ['is too high'] }])
+  })
+
+  test('of a long refusal the first two hundred errors stay, and of each the first twenty reasons', () => {
+    const errors = Array.from({ length: 201 }, () => ({ origin: 'value', errors: Array(21).fill('is too high') }))
+    const { details } = scrubbedDetails(JSON.stringify({ errors }), { secrets: [] })
+
+    expect(details).toHaveLength(200)
+    expect(new Set(details.map(({ reasons }) => reasons.length))).toEqual(new Set([20]))
+  })
+
+  const withNames = (count: number) => JSON.stringify(Object.fromEntries(namesUpTo(count).map((name) => [name, 1])))
+  const namesUpTo = (count: number) =>
+    Array.from({ length: count }, (_, index) => String.fromCharCode(97 + Math.floor(index / 26), 97 + (index % 26)))
+  test.for([
+    ['{"reason": "x", "code": 7}', 'code, reason'],
+    [withNames(11), namesUpTo(10).join(', ')],
+    [`{${' '.repeat(19_988)}"code": 7}`, 'code'],
+    [`{${' '.repeat(19_990)}"code": 7}`, undefined],
+    ['[1]', undefined],
+    ['', undefined],
+    ['no JSON', undefined],
+  ])('the names of an error of another form are reported: %#', ([body, names]) => {
+    expect(oddErrorNamesOf(Buffer.from(body ?? ''))).toBe(names)
   })
 
   test('a scrubbed text leaves nothing of a secret, however upstream wraps it, and stays short', () => {
@@ -265,6 +337,10 @@ describe('pages of a search', () => {
   const upstreams = {
     'from one': (page: number, total: number) => (page < 1 ? refuse() : answer(page, page - 1, total)),
     'from one, clamping zero': (page: number, total: number) => answer(Math.max(1, page), Math.max(0, page - 1), total),
+    'from one, clamping zero, echoing nothing': (page: number, total: number) => ({
+      ...answer(1, Math.max(0, page - 1), total),
+      currentPage: undefined,
+    }),
     'from zero': (page: number, total: number) => answer(page, page, total),
     'from zero, echoing nothing': (page: number, total: number) => ({
       ...answer(page, page, total),
@@ -295,8 +371,10 @@ describe('pages of a search', () => {
     pagesMax = 50,
   ) => {
     const found: string[] = []
-    for await (const items of searchPages({ ask: async (page) => ask(page), idOf: (item) => item, pagesMax }))
+    for await (const items of searchPages({ ask: async (page) => ask(page), idOf: (item) => item, pagesMax })) {
+      expect(items.length).toBeGreaterThan(0)
       found.push(...items)
+    }
     return found
   }
 
@@ -334,6 +412,30 @@ describe('pages of a search', () => {
     await expect(collect((page) => (page < 1 ? refuse() : { items: [`${page}`] }))).rejects.toThrow(
       'more than 50 pages',
     )
-    await expect(collect((page) => answer(page, page, 1000), 20)).rejects.toThrow('more than 20 pages')
+    await expect(collect((page) => answer(page, page, 1000), 20)).rejects.toMatchObject({
+      message: 'search profiles: more than 20 pages',
+      hint: 'Narrow the search.',
+    })
+  })
+
+  test('as many pages as are allowed are read', async () => {
+    const ask = upstreams['from one']
+    expect(await collect((page) => ask(page, 20 * size), 20)).toEqual(all(20 * size))
+  })
+
+  test('a page zero that calls itself page one is page one, whatever has changed between the two', async () => {
+    const found = await collect((page) =>
+      page < 1 ? { ...answer(1, 0, 9), items: ['new'] } : answer(page, page - 1, 9),
+    )
+    expect(found).toEqual(all(9))
+  })
+
+  test('a failure of page zero that is no refusal is the failure of the search', async () => {
+    const lost = new Unanswered('lost')
+    const ask = (page: number) => {
+      if (page < 1) throw lost
+      return answer(page, page - 1, 9)
+    }
+    await expect(collect(ask)).rejects.toBe(lost)
   })
 })
