@@ -322,7 +322,10 @@ describe('scrubbing', () => {
 })
 
 test('faults are found under whatever form the path has', () => {
-  const details = ['[3].unit', '3.value', '$[4]', 'unit', '', '[12][0].x'].map((path) => ({ path, reasons: ['bad'] }))
+  const details = ['[3].unit', '3.value', '$[4]', 'unit', '', '[12][0].x', 'value[3]', 'parts.4.size'].map((path) => ({
+    path,
+    reasons: ['bad'],
+  }))
   const faults = itemFaultsByIndex(new Rejected('x', { status: 400, details }))
 
   expect([...faults]).toEqual([

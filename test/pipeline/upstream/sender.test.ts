@@ -112,6 +112,18 @@ const failures: ReadonlyArray<[string, readonly Given[], typeof retried, new (..
   ['given up', [lost('aborted')], once, Unanswered],
 ]
 
+test.for<[string, Partial<OperationCall<TimedResponse>>, string[]]>([
+  ['nothing of its own', {}, []],
+  ['its caller', { identity: ['authorization', 'account t'] }, ['authorization', 'account t']],
+  ['the tag that it holds', { heldTag: '"a"' }, ['if-none-match', '"a"']],
+  ['that its body is JSON', { body: '[]' }, ['content-type', 'application/json']],
+])('the headers of a request name %s', async ([, call, headers]) => {
+  const world = open()
+  await world.call('scoresOf', call)
+
+  expect(world.seen.requests.map((request) => request.headers)).toEqual([headers])
+})
+
 describe('each failure', () => {
   test.for(failures)('%s: the number of requests and the error follow from it', async ([, givens, tries, thrown]) => {
     for (const given of givens) {

@@ -201,7 +201,8 @@ describe('an account token that upstream refuses', () => {
       throw unauthorized()
     }, old)
 
-    expect(await failureOf(call as never)).toMatchObject({ name: 'RetryLater', waitMs: 10_000 })
+    const message = 'call scoresOf: upstream refuses one new token after the other'
+    expect(await failureOf(call as never)).toMatchObject({ name: 'RetryLater', message, waitMs: 10_000 })
     expect(obtained).toHaveLength(4)
     expect(sent).toHaveLength(4)
   })
@@ -212,9 +213,25 @@ describe('an account token that upstream refuses', () => {
       return 'a page'
     })
 
-    expect(await failureOf(() => call('[]') as never)).toBeInstanceOf(Unanswered)
-    expect(await failureOf(() => call() as never)).toBeInstanceOf(Rejected)
+    const message = 'call scoresOf: upstream refuses a new account token for this profile (status 401)'
+    const hint = 'The account itself is not refused. Ask upstream what is wrong with this profile.'
+    expect(await failureOf(() => call('[]') as never)).toMatchObject({ name: 'Unanswered', message, hint })
+    expect(await failureOf(() => call() as never)).toMatchObject({ name: 'Rejected', status: 401, message, hint })
   })
+
+  test.for([new Unanswered('lost'), new AttemptError({ kind: 'give-up', problem: new Unanswered('busy') })])(
+    'is replaced once when the call fails otherwise with its successor: %s',
+    async (error) => {
+      const { call, obtained, advance, tokens } = openSender(({ identity }) => {
+        throw String(identity).includes('t1') ? unauthorized() : error
+      })
+      await tokens.get(account, 0, {})
+      advance(HOUR)
+
+      expect(await failureOf(call as never)).toBe(error)
+      expect(obtained).toHaveLength(2)
+    },
+  )
 })
 
 test('a profile’s token is renewed twice, and its refusals halt nobody', async () => {
