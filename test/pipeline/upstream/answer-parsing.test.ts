@@ -32,6 +32,17 @@ test('an element that is no record of its stream says why, and the others are no
   expect(collector.invalid).toEqual(bad.map(([raw, path, reason]) => ({ path, reason, raw })))
 })
 
+test('an answer that came piece by piece is what was collected of it', () => {
+  const sink = new RecordCollector(demographics)
+  for (const piece of ['[{"gen', 'der": "FEMALE"}', ']']) sink.push(piece)
+
+  expect(parseAnswer(scores, answered('', { sink }))).toMatchObject({ records: [{ raw: '{"gender": "FEMALE"}' }] })
+
+  const broken = new RecordCollector(demographics)
+  broken.push('[{"gender": "FEMALE"}')
+  expect(() => parseAnswer(scores, answered('', { sink: broken }))).toThrow('the list does not end')
+})
+
 test.for([
   ['"a"', '"a"'],
   [`"${'a'.repeat(200)}"`, `"${'a'.repeat(200)}"`],

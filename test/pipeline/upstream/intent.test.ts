@@ -63,6 +63,20 @@ test('the table in the documentation says what the code does, for every status a
   for (const row of rows) expect(row).toEqual(rowOf(row[0] ?? ''))
 })
 
+test.for<[number, string | undefined, string]>([
+  [429, undefined, 'upstream is busy (status 429)'],
+  [500, undefined, 'upstream failed (status 500)'],
+  [500, '7', 'upstream failed (status 500)'],
+  [400, undefined, 'upstream refuses (status 400)'],
+])(
+  'a failure with the status %s and a pause of %s carries status and id of its request',
+  ([status, retryAfter, words]) => {
+    const decided = intent(answer(status, { retryAfter, requestId: 'r-1' }))
+
+    expect(decided).toMatchObject({ problem: { status, requestId: 'r-1', message: `call scoresOf: ${words}` } })
+  },
+)
+
 test('410 halts the account only where no profile is spoken of', () => {
   const names = Object.keys(operations) as OperationName[]
   const halting = names.filter((name) => {

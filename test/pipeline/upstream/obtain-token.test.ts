@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../../src/base/errors.ts'
+import { NotThere, Rejected, RetryLater, Unanswered } from '../../../src/base/errors.ts'
 import { DAY } from '../../../src/base/time/units.ts'
 import type { Token } from '../../../src/pipeline/fleet/tokens.ts'
 import type { UpstreamApi } from '../../../src/pipeline/upstream/api.ts'
@@ -61,17 +61,23 @@ describe('the life of a token', () => {
   })
 })
 
-test.for<[string, Error, new (...it: never[]) => Error]>([
-  ['refused', new Rejected('no', { status: 401 }), Halted],
-  ['not there', new NotThere('no'), Halted],
-  ['busy', new RetryLater('busy', { waitMs: 1 }), RetryLater],
-  ['unanswered', new Unanswered('lost'), Unanswered],
+const refusal = {
+  name: 'Halted',
+  message: "upstream refuses the account's credentials: no",
+  hint: 'Correct UPSTREAM_CLIENT_ID and UPSTREAM_CLIENT_SECRET; see that they belong to this environment.',
+}
+
+test.for<[string, Error, object]>([
+  ['refused', new Rejected('no', { status: 401 }), refusal],
+  ['not there', new NotThere('no'), refusal],
+  ['busy', new RetryLater('busy', { waitMs: 1 }), { name: 'RetryLater' }],
+  ['unanswered', new Unanswered('lost'), { name: 'Unanswered' }],
 ])('credentials of the account that are %s', async ([, error, expected]) => {
   expect(
     await open({ accountToken: fails(error) })
       .obtain({ name: account })
       .catch((it: unknown) => it),
-  ).toBeInstanceOf(expected)
+  ).toMatchObject(expected)
 })
 
 describe('a profile’s token', () => {

@@ -3,15 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { pulledStreams } from '../../../config/streams.ts'
 import { dataLogInputSchema } from '../../../src/base/contract/data-log.ts'
 import { quickChecks } from '../../../src/base/contract/quick-check.ts'
-import { Rejected, Unanswered } from '../../../src/base/errors.ts'
+import { Rejected } from '../../../src/base/errors.ts'
 import { HOUR } from '../../../src/base/time/units.ts'
 import type { PulledStream } from '../../../src/pipeline/transfer/stream.ts'
 import { elementBoundsOf, ListScanner } from '../../../src/pipeline/upstream/list-scanner.ts'
 import { itemFaultsByIndex } from '../../../src/pipeline/upstream/push-items.ts'
 import { RecordCollector } from '../../../src/pipeline/upstream/record-collector.ts'
 import { retryAfterMsOf } from '../../../src/pipeline/upstream/retry-after.ts'
-import { oddErrorNamesOf, scrub, scrubbedDetails } from '../../../src/pipeline/upstream/scrub.ts'
-import { searchPages } from '../../../src/pipeline/upstream/search-pages.ts'
 import { demographics } from '../../support/stream-by-name.ts'
 
 const space = fc.constantFrom('', ' ', '\n', '\t \r\n')
@@ -231,98 +229,18 @@ describe('Retry-After', () => {
   })
 })
 
-describe('scrubbing', () => {
-  test.for([
-    ['externalId "ada-1" is in use', 'externalId "…" is in use'],
-    ["value '71.5' is above 1", "value '…' is above …"],
-    ['got 2026-03-03T00:00:00Z', 'got …'],
-    ['mail ada@example.org is taken', '… is taken'],
-    ['unknown profile top-secret', 'unknown profile …'],
-    ['token eyJhbGciOiJIUzI1NiJ9.eyJzdWIi.x_y is expired', 'token … is expired'],
-    ['must be one of sleep, activity', 'must be one of …'],
-    ['Alice Smith has diabetes', '… has …'],
-    ['birthDate must not be in the future', 'birthDate must not be in the future'],
-    ['red \u001b[31m\u202eeulav\nbad', '… [… bad'],
-    ['value is too long', 'value is too long'],
-    ['never "closed', 'never "…'],
-    ['"value" is above "value', '"…" is above "…'],
-    ['is of a@b', 'is of …'],
-    ['is.a@b is taken', '… is taken'],
-    ['Alice Smith Jones Brown is taken', '… is taken'],
-    [' value is too long ', 'value is too long'],
-    [`${'1'.repeat(2000)} value`, '…'],
-  ])('the words %j are reported as %j', ([words, clean]) => {
-    expect(scrub(words ?? '', { secrets: ['', 'top-secret'] })).toBe(clean)
-  })
-
-  test('names of the request’s own fields stay, and no others', () => {
-    const scrubbing = { secrets: [], fields: ['mood'] }
-    expect(scrub('mood must not be above weight', scrubbing)).toBe('mood must not be above …')
-    const errors = [
-      { origin: '[3].mood', errors: ['is too high'] },
-      { origin: '[3].diabetes', errors: ['is too low'] },
-    ]
-    expect(scrubbedDetails(JSON.stringify({ errors }), scrubbing).details).toEqual([
-      { path: '[3].mood', reasons: ['is too high'] },
-      { path: '[3]._', reasons: ['is too low'] },
-    ])
-  })
-
-  test.for([
-    ['value', 'value'],
-    ['$[12].value', '$[12].value'],
-    ['1234.value', '1234.value'],
-    ['12345.value', ''],
-    ['value is', ''],
-    ['-value', ''],
-    ['value-', ''],
-    ['x'.repeat(100), '_'],
-    ['x'.repeat(101), ''],
-    ['value.hidden', ''],
-    [undefined, ''],
-  ])('the path %j is reported as %j', ([origin, path]) => {
-    const body = JSON.stringify({ errors: [{ origin, errors: 'is too high' }] })
-    const { details } = scrubbedDetails(body, { secrets: ['', 'hidden'] })
-
-    expect(details).toEqual([{ path, reasons: ['is too high'] }])
-  })
-
-  test('of a long refusal the first two hundred errors stay, and of each the first twenty reasons', () => {
-    const errors = Array.from({ length: 201 }, () => ({ origin: 'value', errors: Array(21).fill('is too high') }))
-    const { details } = scrubbedDetails(JSON.stringify({ errors }), { secrets: [] })
-
-    expect(details).toHaveLength(200)
-    expect(new Set(details.map(({ reasons }) => reasons.length))).toEqual(new Set([20]))
-  })
-
-  const withNames = (count: number) => JSON.stringify(Object.fromEntries(namesUpTo(count).map((name) => [name, 1])))
-  const namesUpTo = (count: number) =>
-    Array.from({ length: count }, (_, index) => String.fromCharCode(97 + Math.floor(index / 26), 97 + (index % 26)))
-  test.for([
-    ['{"reason": "x", "code": 7}', 'code, reason'],
-    [withNames(11), namesUpTo(10).join(', ')],
-    [`{${' '.repeat(19_988)}"code": 7}`, 'code'],
-    [`{${' '.repeat(19_990)}"code": 7}`, undefined],
-    ['[1]', undefined],
-    ['', undefined],
-    ['no JSON', undefined],
-  ])('the names of an error of another form are reported: %#', ([body, names]) => {
-    expect(oddErrorNamesOf(Buffer.from(body ?? ''))).toBe(names)
-  })
-
-  test('a scrubbed text leaves nothing of a secret, however upstream wraps it, and stays short', () => {
-    fc.assert(
-      fc.property(fc.string(), fc.uuid(), fc.string(), (before, secret, after) => {
-        const clean = scrub(`${before}${secret}${after}`, { secrets: [] })
-        expect(clean).not.toContain(secret)
-        expect(clean.length).toBeLessThanOrEqual(200)
-      }),
-    )
-  })
-})
-
 test('faults are found under whatever form the path has', () => {
-  const details = ['[3].unit', '3.value', '$[4]', 'unit', '', '[12][0].x', 'value[3]', 'parts.4.size'].map((path) => ({
+  const details = [
+    '[3].unit',
+    '3.value',
+    '$[4]',
+    'unit',
+    '',
+    '[12][0].x',
+    'value[3]',
+    'parts.4.size',
+    '[5].parts.6.size',
+  ].map((path) => ({
     path,
     reasons: ['bad'],
   }))
@@ -332,113 +250,6 @@ test('faults are found under whatever form the path has', () => {
     [3, ['unit: bad', 'value: bad']],
     [4, ['bad']],
     [12, ['[0].x: bad']],
+    [5, ['parts.6.size: bad']],
   ])
-})
-
-describe('pages of a search', () => {
-  const all = (total: number) => Array.from({ length: total }, (_, index) => `p${index}`)
-  const upstreams = {
-    'from one': (page: number, total: number) => (page < 1 ? refuse() : answer(page, page - 1, total)),
-    'from one, clamping zero': (page: number, total: number) => answer(Math.max(1, page), Math.max(0, page - 1), total),
-    'from one, clamping zero, echoing nothing': (page: number, total: number) => ({
-      ...answer(1, Math.max(0, page - 1), total),
-      currentPage: undefined,
-    }),
-    'from zero': (page: number, total: number) => answer(page, page, total),
-    'from zero, echoing nothing': (page: number, total: number) => ({
-      ...answer(page, page, total),
-      currentPage: undefined,
-    }),
-    'from one, echoing from zero': (page: number, total: number) =>
-      page < 1 ? refuse() : answer(page - 1, page - 1, total),
-    'from one, without totals': (page: number, total: number) =>
-      page < 1 ? refuse() : { ...answer(page, page - 1, total), totalPages: undefined },
-  }
-  const size = 10
-  function answer(currentPage: number, index: number, total: number) {
-    return {
-      items: all(total).slice(index * size, (index + 1) * size),
-      currentPage,
-      totalPages: Math.ceil(total / size),
-    }
-  }
-  function refuse(): never {
-    throw new Rejected('page', { status: 400 })
-  }
-  const collect = async (
-    ask: (
-      page: number,
-    ) =>
-      | Awaited<ReturnType<typeof answer>>
-      | { items: string[]; currentPage?: number | undefined; totalPages?: number | undefined },
-    pagesMax = 50,
-  ) => {
-    const found: string[] = []
-    for await (const items of searchPages({ ask: async (page) => ask(page), idOf: (item) => item, pagesMax })) {
-      expect(items.length).toBeGreaterThan(0)
-      found.push(...items)
-    }
-    return found
-  }
-
-  test.for(
-    Object.entries(upstreams).flatMap(([name, ask]) =>
-      [0, 1, 9, 10, 11, 20, 35].map((total) => ({ name, ask, total })),
-    ),
-  )('$name: all $total, once', async ({ ask, total }) => {
-    expect(await collect((page) => ask(page, total))).toEqual(all(total))
-  })
-
-  test.for([
-    ['from one', [1, 0, 2, 3]],
-    ['from zero', [1, 0, 2]],
-    ['from one, without totals', [1, 0, 2, 3, 4]],
-  ] as const)(
-    '%s: no page beyond the last is asked for, where the total says which is the last',
-    async ([name, pages]) => {
-      const asked: number[] = []
-      await collect((page) => {
-        asked.push(page)
-        return upstreams[name](page, 3 * size)
-      })
-
-      expect(asked).toEqual(pages)
-    },
-  )
-
-  test('an upstream that gives the same page again, another page, or no end, is an error and no endless loop', async () => {
-    const same = { items: ['a'], currentPage: undefined, totalPages: 9 }
-    await expect(collect((page) => (page < 1 ? refuse() : same))).rejects.toThrow('the one before it again')
-    await expect(
-      collect((page) => (page < 1 ? refuse() : { items: [`${page}`], currentPage: 1, totalPages: 9 })),
-    ).rejects.toThrow('answered page 1')
-    await expect(collect((page) => (page < 1 ? refuse() : { items: [`${page}`] }))).rejects.toThrow(
-      'more than 50 pages',
-    )
-    await expect(collect((page) => answer(page, page, 1000), 20)).rejects.toMatchObject({
-      message: 'search profiles: more than 20 pages',
-      hint: 'Narrow the search.',
-    })
-  })
-
-  test('as many pages as are allowed are read', async () => {
-    const ask = upstreams['from one']
-    expect(await collect((page) => ask(page, 20 * size), 20)).toEqual(all(20 * size))
-  })
-
-  test('a page zero that calls itself page one is page one, whatever has changed between the two', async () => {
-    const found = await collect((page) =>
-      page < 1 ? { ...answer(1, 0, 9), items: ['new'] } : answer(page, page - 1, 9),
-    )
-    expect(found).toEqual(all(9))
-  })
-
-  test('a failure of page zero that is no refusal is the failure of the search', async () => {
-    const lost = new Unanswered('lost')
-    const ask = (page: number) => {
-      if (page < 1) throw lost
-      return answer(page, page - 1, 9)
-    }
-    await expect(collect(ask)).rejects.toBe(lost)
-  })
 })

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { pulledStreams } from '../../../config/streams.ts'
 import { operations } from '../../../src/base/contract/operations.ts'
 import { DAY } from '../../../src/base/time/units.ts'
 import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX } from '../../../src/pipeline/transfer/parcel.ts'
 import { createUpstreamApi } from '../../../src/pipeline/upstream/api.ts'
 import type { AuthorizedSender } from '../../../src/pipeline/upstream/authorized-sender.ts'
-import type { OperationCall, Sender } from '../../../src/pipeline/upstream/sender.ts'
+import { RecordCollector } from '../../../src/pipeline/upstream/record-collector.ts'
+import { AttemptError, type OperationCall, type Sender } from '../../../src/pipeline/upstream/sender.ts'
 import { dataLogs, scores } from '../../support/stream-by-name.ts'
 
 const ada = { profileId: '1', externalId: 'ada' }
@@ -15,14 +17,22 @@ type Call = Omit<OperationCall<unknown>, 'identity' | 'secrets'> & Partial<Opera
 /** The interface over a sender that notes each call and answers nothing. */
 function open() {
   const calls: Call[] = []
+  const callers: string[] = []
   const take = async (call: Call) => void calls.push(call)
-  const authorized = { asAccount: take, asProfile: (_: unknown, call: Call) => take(call) }
+  const takeFrom = (caller: string) => (call: Call) => {
+    callers.push(caller)
+    return take(call)
+  }
+  const authorized = {
+    asAccount: takeFrom('account'),
+    asProfile: (_: unknown, call: Call) => takeFrom('profile')(call),
+  }
   const api = createUpstreamApi({
     sender: take as unknown as Sender, // no answer is read
     authorized: authorized as unknown as AuthorizedSender,
     credentials: { clientId: 'id', clientSecret: 'secret' },
   })
-  return { api, calls }
+  return { api, calls, callers }
 }
 
 const text = (bytes: number, letter = 'x') => letter.repeat(bytes / Buffer.byteLength(letter))
@@ -43,9 +53,10 @@ describe('one request', () => {
       const { api, calls } = open()
       const sent = await api.pushItems(ada, { stream: dataLogs, items: batch }, nightlyCall).then(
         () => 'sent',
-        (error: Error) => error.name,
+        (error: Error) => error.message,
       )
-      expect(sent).toBe(isTaken ? 'sent' : 'RangeError')
+      const tooLarge = `upload batch: more than ${ITEMS_PER_BATCH_MAX} items or ${BATCH_BYTES_MAX} bytes; cut it with cutBatches`
+      expect(sent).toBe(isTaken ? 'sent' : tooLarge)
       expect(calls.map(({ body }) => body)).toEqual(isTaken ? [`[${items.join(',')}]`] : [])
     }
   })
@@ -76,8 +87,49 @@ describe('a window', () => {
   ])('a window from %i to %i is refused before anything is sent', ([startMs, endMs]) => {
     const { api, calls } = open()
 
-    expect(() => api.read(scores, { ...ada, window: { startMs, endMs } }, nightlyCall)).toThrow(RangeError)
+    expect(() => api.read(scores, { ...ada, window: { startMs, endMs } }, nightlyCall)).toThrow(
+      new RangeError(`read scores: the window would end (${endMs}) before it starts (${startMs})`),
+    )
     expect(calls).toEqual([])
+  })
+})
+
+test('each stream is read by the caller that its operation names', async () => {
+  for (const stream of pulledStreams) {
+    const { api, callers } = open()
+    await api.read(stream, ada, nightlyCall)
+
+    expect(callers, stream.name).toEqual([stream.operation.caller])
+  }
+})
+
+test('the body of a read with the status 200 is collected while it comes, and an unchanged answer is about the held tag', async () => {
+  const { api, calls } = open()
+  await api.read(scores, { ...ada, heldTag: '"held"' }, nightlyCall)
+  const [call] = calls
+  const headers = { date: undefined, retryAfter: undefined, tag: undefined, derivationState: undefined }
+  const response = { status: 304, ...headers, body: Buffer.alloc(0), sink: undefined }
+
+  expect([200, 204, 304, 404].map((status) => call?.sinkFor?.(status) instanceof RecordCollector)).toEqual([
+    ...[true, false, false, false],
+  ])
+  expect(call?.parse({ response, kind: 'unchanged', sentAtMs: 7 })).toMatchObject({ unchanged: true, tag: '"held"' })
+})
+
+test('profiles are deleted by their names', async () => {
+  const { api, calls } = open()
+  await api.deleteProfiles(['ada', 'bob'], nightlyCall)
+
+  expect(calls.map(({ body }) => body)).toEqual(['{"externalIds":["ada","bob"]}'])
+})
+
+test('a call that brings its own credentials has no token to renew: its 401 is a refusal', async () => {
+  const { authorized, ...parts } = { authorized: {}, credentials: { clientId: 'id', clientSecret: 'secret' } }
+  const sender = () => Promise.reject(new AttemptError({ kind: 'renew' }))
+  const api = createUpstreamApi({ ...parts, sender, authorized: authorized as AuthorizedSender })
+
+  await expect(api.accountToken(nightlyCall)).rejects.toMatchObject({
+    ...{ name: 'Rejected', status: 401, message: 'call accountToken: upstream refuses (status 401)' },
   })
 })
 

@@ -38,6 +38,7 @@ function open(given: Partial<World> = {}) {
     released: [] as RequestOutcome[],
     lanes: [] as string[],
     pauses: [] as Array<{ ms: number; signal: AbortSignal | undefined }>,
+    retries: [] as string[],
     ended: [] as Array<{ result: number | string; attempt: number; latencyMs: number }>,
   }
   const send = createSender({
@@ -66,7 +67,11 @@ function open(given: Partial<World> = {}) {
       },
       close: async () => undefined,
     },
-    telemetry: { ...createTelemetry(), end: (_, { operation: __, ...request }) => void seen.ended.push(request) },
+    telemetry: {
+      ...createTelemetry(),
+      retried: ({ name }) => void seen.retries.push(name),
+      end: (_, { operation: __, ...request }) => void seen.ended.push(request),
+    },
     basePath: '',
     clock: () => nowMs,
     random: () => random,
@@ -135,7 +140,10 @@ describe('each failure', () => {
       ] as const) {
         const { seen, failure } = open({ answers: [given] })
 
-        expect(await failure(operation), `${name} of ${operation}`).toBeInstanceOf(thrown)
+        const error = await failure(operation)
+        expect(error, `${name} of ${operation}`).toBeInstanceOf(thrown)
+        if (retried === tries && Number(name) < 400)
+          expect(String(error)).toContain(`(status ${name} says nothing here)`)
         expect(seen.requests.length, `${name} of ${operation}`).toBe(expected)
         expect(seen.released.length).toBe(seen.acquired.length)
       }
@@ -190,7 +198,10 @@ test('a permit that is refused is not given back, and nothing is sent', async ()
 test('a name that cannot stand in a path takes no permit', async () => {
   const { seen, failure } = open()
 
-  expect(await failure('scoresOf', { externalId: '..' })).toBeInstanceOf(Rejected)
+  expect(await failure('scoresOf', { externalId: '..' })).toMatchObject({
+    ...{ name: 'Rejected', status: 0, message: "call scoresOf: this profile's name cannot stand in a path" },
+    hint: 'It is empty, a dot, two dots, the last word of another address, or not well-formed text.',
+  })
   expect(seen.acquired).toEqual([])
 })
 
@@ -202,6 +213,7 @@ describe('the pauses between tries', () => {
   ])('with chance %d they are %o ms: each twice as long, and jittered', async ([random, expected]) => {
     const { seen, failure } = open({ answers: [lost('lost')], random })
     await failure('scoresOf')
+    expect(seen.retries).toEqual(['scoresOf', 'scoresOf'])
 
     expect(seen.pauses.map(({ ms }) => Math.round(ms * 10) / 10)).toEqual(expected)
   })

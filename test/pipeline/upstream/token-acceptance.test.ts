@@ -169,7 +169,12 @@ describe('an account token that upstream refuses', () => {
     ['knows the caller, and not what it asks for', () => new NotThere('no'), { name: 'Rejected', status: 401 }, 1],
     ['is busy', () => new RetryLater('busy', { waitMs: 5 }), { name: 'RetryLater', waitMs: 5 }, 1],
     ['gives no answer', () => new Unanswered('lost'), { name: 'Unanswered', message: 'lost' }, 1],
-    ['refuses it too, and its successor', unauthorized, { name: 'Halted' }, 2],
+    [
+      'refuses it too, and its successor',
+      unauthorized,
+      { name: 'Halted', message: 'account halted: upstream refuses the account token it has only just given out' },
+      2,
+    ],
   ])('the call fails as the check shows when the check %s', async ([, checked, expected, tokensMade]) => {
     const { call, obtained, store } = openSender((sent) => {
       const outcome = isProbe(sent) ? checked() : unauthorized()
@@ -222,8 +227,9 @@ describe('an account token that upstream refuses', () => {
   test.for([new Unanswered('lost'), new AttemptError({ kind: 'give-up', problem: new Unanswered('busy') })])(
     'is replaced once when the call fails otherwise with its successor: %s',
     async (error) => {
-      const { call, obtained, advance, tokens } = openSender(({ identity }) => {
-        throw String(identity).includes('t1') ? unauthorized() : error
+      const { call, obtained, advance, tokens } = openSender((sent) => {
+        if (isProbe(sent)) return 'a page'
+        throw String(sent.identity).includes('t1') ? unauthorized() : error
       })
       await tokens.get(account, 0, {})
       advance(HOUR)

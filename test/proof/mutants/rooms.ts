@@ -113,6 +113,7 @@ export const rooms: readonly Room[] = [
     ],
     engines: true,
     waits: true,
+    isListed: true,
   },
   {
     // Bounds of days, and judgements about them.
