@@ -35,7 +35,6 @@ export class ExchangeDeadlines {
       if (startedAtMs > lateMs) return
       exchange.fail(new TransportError('lost', 'total timeout'))
     }
-    if (this.startedAtMs.size > 0) return
     clearInterval(this.timer)
     this.timer = undefined
   }

@@ -61,7 +61,7 @@ describe('a connection that failed', () => {
       const { exchange, controller, end } = open()
       exchange.onRequestStart(controller)
       exchange.onResponseError(controller, withCode(code))
-      expect(await end(), code).toMatchObject({ kind, code })
+      expect(await end(), code).toMatchObject({ name: 'TransportError', kind, code, cause: expect.any(Error) })
 
       const named = open()
       const error = new AggregateError([withCode(code), withCode('ECONNRESET')])
@@ -98,7 +98,7 @@ describe('an exchange settles once', () => {
     const { exchange, end } = open({ signal: AbortSignal.abort('gone') })
 
     expect(exchange.start()).toBe(false)
-    expect(await end()).toMatchObject({ kind: 'aborted', cause: 'gone' })
+    expect(await end()).toMatchObject({ kind: 'aborted', code: 'aborted', cause: 'gone' })
   })
 
   test('given up before undici began: it is stopped before it is sent', async () => {
@@ -109,8 +109,8 @@ describe('an exchange settles once', () => {
     expect(aborts).toEqual([])
     exchange.onRequestStart(controller)
 
-    expect(aborts).toHaveLength(1)
-    expect(await end()).toMatchObject({ kind: 'aborted' })
+    expect(aborts).toMatchObject([{ kind: 'aborted', code: 'settled before it was sent' }])
+    expect(await end()).toMatchObject({ kind: 'aborted', code: 'aborted' })
   })
 
   test('given up while the answer comes: the connection ends, and the rest of the answer is dropped', async () => {
@@ -153,7 +153,8 @@ describe('the size of a body', () => {
     const chunks = sizes.map((size) => Buffer.alloc(size, ' '))
     const ended = await answer(200, headers, ...chunks)
 
-    expect(ended).toMatchObject(outcome === 'oversized' ? { kind: outcome } : { status: 200 })
+    const oversized = { kind: 'oversized', code: 'an answer of more than 100 bytes' }
+    expect(ended).toMatchObject(outcome === 'oversized' ? oversized : { status: 200, body: Buffer.concat(chunks) })
   })
 
   test.for([
@@ -178,6 +179,22 @@ describe('the size of a body', () => {
     expect(pushed.join('')).toHaveLength(taken)
     expect(ended).toMatchObject({ sink: taken > 0 ? sink : undefined, body: Buffer.alloc(size - taken, 'x') })
   })
+
+  test('a sink takes no error and nothing packed, and gets the rest of a letter that was cut off', async () => {
+    const pushed: string[] = []
+    const sinkFor = (status: number) =>
+      status === 200 ? { push: (text: string) => void pushed.push(text) } : undefined
+    const text = Buffer.from(Array.from({ length: 60 }, (_, index) => (index * 7919) % 128))
+    const packed = gzipSync(text)
+    expect(packed.length).toBeGreaterThan(limits.bufferedBytesMax)
+
+    expect(await open({ sinkFor }, limits).answer(404, {}, text)).toMatchObject({ body: text })
+    const unpacked = await open({ sinkFor }, limits).answer(200, { 'content-encoding': 'gzip' }, packed)
+    expect(unpacked).toMatchObject({ body: text, sink: undefined })
+    expect(pushed).toEqual([])
+    await open({ sinkFor }, limits).answer(200, {}, Buffer.alloc(50, 'x'), Buffer.of(0xc3))
+    expect(pushed.join('')).toBe(`${'x'.repeat(50)}\ufffd`)
+  })
 })
 
 test.for([
@@ -187,14 +204,13 @@ test.for([
   ['identity', Buffer.from('[1]'), '[1]'],
   ['Identity', Buffer.from('[1]'), '[1]'],
   ['gzip', Buffer.alloc(0), ''],
-  ['gzip', Buffer.from('[1]'), 'garbled'],
-  ['zstd', Buffer.from('[1]'), 'garbled'],
+  ['gzip', Buffer.from('[1]'), { kind: 'garbled', code: 'Z_DATA_ERROR' }],
+  ['zstd', Buffer.from('[1]'), { kind: 'garbled', code: 'unknown content-encoding' }],
 ] as const)('what comes as %s is unpacked, or makes no sense', async ([coding, body, expected]) => {
   const { answer } = open()
   const ended = await answer(200, { 'content-encoding': coding }, ...(body.length > 0 ? [body] : []))
 
-  if (expected === 'garbled') expect(ended).toMatchObject({ kind: 'garbled' })
-  else expect(ended).toMatchObject({ body: Buffer.from(expected) })
+  expect(ended).toMatchObject(typeof expected === 'string' ? { body: Buffer.from(expected) } : expected)
 })
 
 test('a sink that throws makes the answer one that makes no sense', async () => {
@@ -205,11 +221,52 @@ test('a sink that throws makes the answer one that makes no sense', async () => 
   }
   const { answer, aborts } = open({ sinkFor: () => sink }, { bufferedBytesMax: 2 })
 
-  expect(await answer(200, {}, Buffer.from('<html>'))).toMatchObject({ kind: 'garbled' })
+  const garbled = { kind: 'garbled', code: 'not the JSON that was expected' }
+  expect(await answer(200, {}, Buffer.from('<html>'))).toMatchObject(garbled)
   expect(aborts).toHaveLength(1)
 })
 
+test.for<[string | string[] | undefined, boolean]>([
+  ['</scores?page=2>; rel="next"', true],
+  ['</scores?page=2>; rel=next', true],
+  ['</scores?page=2>; REL="NEXT"', true],
+  ['</scores?page=2>; rel="prev"', false],
+  ['</next>; rel="nextish"', false],
+  [['</scores?page=1>; rel="prev"', '</scores?page=3>; rel="next"'], true],
+  [undefined, false],
+])('an answer with the link %s has a next page: %s', async ([link, hasNextPage]) => {
+  expect(await open().answer(200, link === undefined ? {} : { link })).toMatchObject({ hasNextPage })
+})
+
+test.for<[string | string[], string | undefined]>([
+  ['a-1.b_2', 'a-1.b_2'],
+  [['first', 'second'], 'first'],
+  ['x'.repeat(64), 'x'.repeat(64)],
+  ['x'.repeat(65), undefined],
+  ['a b', undefined],
+  ['=a', undefined],
+  ['a=', undefined],
+  ['', undefined],
+])('of the id %s of a request stays %s', async ([id, requestId]) => {
+  expect(await open().answer(200, { 'x-request-id': id })).toMatchObject({ requestId })
+})
+
+test('a header that came twice is one text, which is no tag and no word', async () => {
+  const headers = { etag: ['"a"', '"b"'], 'derivation-state': ['finished', 'pending'] }
+  expect(await open().answer(200, headers)).toMatchObject({ tag: '"a", "b"', derivationState: 'finished, pending' })
+})
+
 describe('the time of an exchange', () => {
+  test('that has less than four seconds ends at most a quarter of it late', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { exchange, end } = open({}, {}, new ExchangeDeadlines(400))
+    exchange.start()
+    vi.advanceTimersByTime(500)
+
+    expect(await Promise.race([end(), setImmediate('under way')])).toMatchObject({ code: 'total timeout' })
+  })
+
   test('ends each exchange at most a second after its time, and keeps no timer when none is under way', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
     onTestFinished(() => void vi.useRealTimers())

@@ -80,13 +80,12 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'upstream-http',
-    sources: ['src/pipeline/upstream/{transport,client,examine-upstream,http,http-exchange}.ts'],
+    sources: ['src/pipeline/upstream/{transport,client,examine-upstream}.ts'],
     tests: [
-      'test/pipeline/upstream/{addresses,answers,client-connections,examine-upstream,http-exchange}.test.ts',
+      'test/pipeline/upstream/{addresses,answers,client-connections,examine-upstream}.test.ts',
       'test/pipeline/upstream/{faulty-server,found-profiles,registration,telemetry,token-renewal,transport-limits}.test.ts',
     ],
     engines: true,
-    waits: true,
     isListed: true,
   },
   {
@@ -106,7 +105,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'upstream',
     // The words of refusal-words are a list that only a person can judge.
-    sources: ['src/pipeline/upstream/**/!(transport|client|examine-upstream|http|http-exchange|refusal-words).ts'],
+    sources: ['src/pipeline/upstream/**/!(transport|client|examine-upstream|refusal-words).ts'],
     // The others take up to half a minute, for each mutant that lives.
     tests: [
       'test/pipeline/upstream/!(client-conformance|faulty-server|no-secret-leaves|rate-limiter|token-renewal-by-many-processes).test.ts',
