@@ -3,13 +3,14 @@ import { z } from 'zod'
 import type { HttpResponse } from '../../../src/pipeline/upstream/http.ts'
 import { bodyParserOf } from '../../../src/pipeline/upstream/parse-body.ts'
 import { parseAnswer, RecordCollector, unchangedAnswer } from '../../../src/pipeline/upstream/record-collector.ts'
+import type { TimedResponse } from '../../../src/pipeline/upstream/sender.ts'
+import { answer } from '../../support/http-answer.ts'
 import { demographics, scores } from '../../support/stream-by-name.ts'
 
-function answered(body: string, response: Partial<HttpResponse> = {}) {
-  const headers = { date: undefined, retryAfter: undefined, tag: undefined, derivationState: undefined }
-  const whole = { status: 200, ...headers, body: Buffer.from(body), sink: undefined, ...response }
-  return { response: whole, kind: 'json' as const, sentAtMs: 7 }
-}
+const answered = (body: string, more: Partial<HttpResponse> = {}): TimedResponse => ({
+  response: answer(200, { body: Buffer.from(body), ...more }),
+  ...{ kind: 'json', sentAtMs: 7 },
+})
 
 test('an element that is no record of its stream says why, and the others are not affected', () => {
   const schema = z.strictObject({

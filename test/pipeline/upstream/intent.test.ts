@@ -4,22 +4,10 @@ import { type OperationName, operations } from '../../../src/base/contract/opera
 import { Halted, NotThere, Rejected, RetryLater } from '../../../src/base/errors.ts'
 import { type HttpResponse, TransportError, type TransportErrorKind } from '../../../src/pipeline/upstream/http.ts'
 import { type Intent, intentOf } from '../../../src/pipeline/upstream/intent.ts'
+import { answer } from '../../support/http-answer.ts'
 
 const nowMs = Date.parse('2026-03-03T12:00:00Z')
 const causes: TransportErrorKind[] = ['unsent', 'lost', 'garbled', 'oversized', 'aborted']
-
-function answer(status: number, more: Partial<HttpResponse> = {}): HttpResponse {
-  return {
-    status,
-    date: undefined,
-    retryAfter: undefined,
-    tag: undefined,
-    derivationState: undefined,
-    body: Buffer.alloc(0),
-    sink: undefined,
-    ...more,
-  }
-}
 
 function intent(what: HttpResponse | TransportError, operation: OperationName = 'scoresOf'): Intent {
   return intentOf(what, { operation: operations[operation], secrets: ['ada'], nowMs })

@@ -1,16 +1,15 @@
 import { expect, test } from 'vitest'
 import { type OperationName, operations } from '../../../src/base/contract/operations.ts'
 import type { Problem } from '../../../src/base/errors.ts'
-import { type HttpResponse, TransportError } from '../../../src/pipeline/upstream/http.ts'
+import { TransportError } from '../../../src/pipeline/upstream/http.ts'
 import { intentOf } from '../../../src/pipeline/upstream/intent.ts'
+import { answer } from '../../support/http-answer.ts'
 
 const cause = Object.assign(new Error('x'), { code: 'ECONNREFUSED' })
 
 function problemOf(result: number | TransportError, name: OperationName = 'scoresOf', body = ''): Problem | undefined {
-  const headers = { date: undefined, retryAfter: undefined, tag: undefined, derivationState: undefined }
-  const response = (status: number): HttpResponse => ({ status, ...headers, body: Buffer.from(body), sink: undefined })
-  const answer = typeof result === 'number' ? response(result) : result
-  const decided = intentOf(answer, { operation: operations[name], secrets: [], nowMs: 0 })
+  const outcome = typeof result === 'number' ? answer(result, { body: Buffer.from(body) }) : result
+  const decided = intentOf(outcome, { operation: operations[name], secrets: [], nowMs: 0 })
   return 'problem' in decided ? decided.problem : undefined
 }
 

@@ -7,6 +7,7 @@ import { createUpstreamApi } from '../../../src/pipeline/upstream/api.ts'
 import type { AuthorizedSender } from '../../../src/pipeline/upstream/authorized-sender.ts'
 import { RecordCollector } from '../../../src/pipeline/upstream/record-collector.ts'
 import { AttemptError, type OperationCall, type Sender } from '../../../src/pipeline/upstream/sender.ts'
+import { answer } from '../../support/http-answer.ts'
 import { dataLogs, scores } from '../../support/stream-by-name.ts'
 
 const ada = { profileId: '1', externalId: 'ada' }
@@ -14,21 +15,20 @@ const nightlyCall = { lane: 'nightly' } as const
 
 type Call = Omit<OperationCall<unknown>, 'identity' | 'secrets'> & Partial<OperationCall<unknown>>
 
-/** The interface over a sender that notes each call and answers nothing. */
-function open() {
+/** The interface over a sender that notes each call and answers nothing. `send`: a sender for calls without a token. */
+function open(send?: Sender) {
   const calls: Call[] = []
   const callers: string[] = []
-  const take = async (call: Call) => void calls.push(call)
-  const takeFrom = (caller: string) => (call: Call) => {
+  const takeFrom = (caller: string) => async (call: Call) => {
     callers.push(caller)
-    return take(call)
+    calls.push(call)
   }
   const authorized = {
     asAccount: takeFrom('account'),
     asProfile: (_: unknown, call: Call) => takeFrom('profile')(call),
   }
   const api = createUpstreamApi({
-    sender: take as unknown as Sender, // no answer is read
+    sender: (send ?? takeFrom('nobody')) as unknown as Sender, // no answer is read
     authorized: authorized as unknown as AuthorizedSender,
     credentials: { clientId: 'id', clientSecret: 'secret' },
   })
@@ -107,13 +107,11 @@ test('the body of a read with the status 200 is collected while it comes, and an
   const { api, calls } = open()
   await api.read(scores, { ...ada, heldTag: '"held"' }, nightlyCall)
   const [call] = calls
-  const headers = { date: undefined, retryAfter: undefined, tag: undefined, derivationState: undefined }
-  const response = { status: 304, ...headers, body: Buffer.alloc(0), sink: undefined }
+  const unchanged = { response: answer(304), kind: 'unchanged', sentAtMs: 7 } as const
 
-  expect([200, 204, 304, 404].map((status) => call?.sinkFor?.(status) instanceof RecordCollector)).toEqual([
-    ...[true, false, false, false],
-  ])
-  expect(call?.parse({ response, kind: 'unchanged', sentAtMs: 7 })).toMatchObject({ unchanged: true, tag: '"held"' })
+  expect(call?.sinkFor?.(200)).toBeInstanceOf(RecordCollector)
+  expect([204, 304, 404].map((status) => call?.sinkFor?.(status))).toEqual([undefined, undefined, undefined])
+  expect(call?.parse(unchanged)).toMatchObject({ unchanged: true, tag: '"held"' })
 })
 
 test('profiles are deleted by their names', async () => {
@@ -124,13 +122,10 @@ test('profiles are deleted by their names', async () => {
 })
 
 test('a call that brings its own credentials has no token to renew: its 401 is a refusal', async () => {
-  const { authorized, ...parts } = { authorized: {}, credentials: { clientId: 'id', clientSecret: 'secret' } }
-  const sender = () => Promise.reject(new AttemptError({ kind: 'renew' }))
-  const api = createUpstreamApi({ ...parts, sender, authorized: authorized as AuthorizedSender })
+  const { api } = open(() => Promise.reject(new AttemptError({ kind: 'renew' })))
+  const message = 'call accountToken: upstream refuses (status 401)'
 
-  await expect(api.accountToken(nightlyCall)).rejects.toMatchObject({
-    ...{ name: 'Rejected', status: 401, message: 'call accountToken: upstream refuses (status 401)' },
-  })
+  await expect(api.accountToken(nightlyCall)).rejects.toMatchObject({ name: 'Rejected', status: 401, message })
 })
 
 test('the secret texts of a call are listed with the call', async () => {

@@ -10,13 +10,9 @@ import {
   type TimedResponse,
 } from '../../../src/pipeline/upstream/sender.ts'
 import { createTelemetry } from '../../../src/pipeline/upstream/telemetry.ts'
+import { answer } from '../../support/http-answer.ts'
 
 const beginMs = Date.parse('2026-03-03T12:00:00Z')
-
-function answer(status: number, more: Partial<HttpResponse> = {}): HttpResponse {
-  const headers = { date: undefined, retryAfter: undefined, tag: undefined, derivationState: undefined }
-  return { status, ...headers, body: Buffer.alloc(0), sink: undefined, ...more }
-}
 
 type Given = HttpResponse | TransportError
 type World = {
