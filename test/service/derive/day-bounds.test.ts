@@ -14,6 +14,11 @@ const utcDay = {
   span: { startMs: Date.parse('2026-03-10T00:00:00Z'), endMs: Date.parse('2026-03-11T00:00:00Z') },
 }
 
+const rates = (offset: string, count: number) =>
+  Array.from({ length: count }, (_, index) => log('heart_rate', `2026-03-10T08:${index + 10}:00${offset}`, [0, 60]))
+
+const offsetOf = (logs: readonly DataLog[]) => dayBoundsOf(createLogsByDay(logs), march10)?.offset
+
 test.each([
   ['just after midnight, east of the person', '2026-03-10T00:10:00+02:00', 10, march10],
   ['up to midnight, east of the person', '2026-03-10T23:00:00+02:00', 60, march10],
@@ -58,25 +63,20 @@ test.each([
 ])(
   'beside %d others, the offset of the last log decides the end of the day if it is at least a tenth',
   (others, offset) => {
-    const eastern = Array.from({ length: others }, (_, index) =>
-      log('heart_rate', `2026-03-10T08:${String(index + 10)}:00+02:00`, [0, 60]),
-    )
     const scale = log('weight', '2026-03-10T20:00:00Z', [0, 70])
 
-    expect(dayBoundsOf(createLogsByDay([...eastern, scale]), march10)?.offset).toBe(offset)
+    expect(offsetOf([...rates('+02:00', others), scale])).toBe(offset)
   },
 )
 
 test('of two last logs at one instant the one with the larger offset is the last', () => {
-  const others = Array.from({ length: 20 }, (_, index) => log('heart_rate', `2026-03-10T08:${index + 10}:00Z`, [0, 60]))
   const last = [
     log('heart_rate', '2026-03-10T21:00:00+01:00', [0, 60]),
     log('weight', '2026-03-10T22:00:00+02:00', [0, 70]),
   ]
   const next = log('heart_rate', '2026-03-11T08:00:00+02:00', [0, 60])
 
-  for (const ends of [last, last.toReversed()])
-    expect(dayBoundsOf(createLogsByDay([...others, ...ends, next]), march10)?.offset).toBe(120)
+  for (const ends of [last, last.toReversed()]) expect(offsetOf([...rates('Z', 20), ...ends, next])).toBe(120)
 })
 
 test('the offset at the end of a day does not depend on the order of its logs', () => {
@@ -85,9 +85,7 @@ test('the offset at the end of a day does not depend on the order of its logs', 
     log('weight', '2026-03-10T18:00:00Z', [0, 70]),
     log('weight', '2026-03-11T07:00:00Z', [0, 70]),
   ]
-  const early = Array.from({ length: 15 }, (_, index) =>
-    log('heart_rate', `2026-03-10T08:${index + 10}:00+02:00`, [0, 60]),
-  )
+  const early = rates('+02:00', 15)
   const bounds = (all: readonly DataLog[]) => dayBoundsOf(createLogsByDay(all), march10)
 
   expect(bounds([...logs.toReversed(), ...early])).toEqual(bounds([...logs, ...early]))
@@ -125,11 +123,6 @@ test.each([
 
   expect(partOnDay(crossing, crossing, { ...utcDay, span })).toBeNull()
 })
-
-const rates = (offset: string, count: number) =>
-  Array.from({ length: count }, (_, index) => log('heart_rate', `2026-03-10T08:${index + 10}:00${offset}`, [0, 60]))
-
-const offsetOf = (logs: readonly DataLog[]) => dayBoundsOf(createLogsByDay(logs), march10)?.offset
 
 test.each([
   ['in the one whose last log is the latest', ['08:00:00Z', '12:00:00+02:00', '20:00:00Z'], 0],

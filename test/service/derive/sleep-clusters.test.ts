@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { dayNumberFromText } from '../../../src/base/time/local-time.ts'
 import { logComparator } from '../../../src/service/derive/day/log-ranking.ts'
 import { createLogsByDay } from '../../../src/service/derive/day/logs-by-day.ts'
+import { nightFacts } from '../../../src/service/derive/day/night-facts.ts'
 import type { DataLog, Lineage } from '../../../src/service/derive/day/parsed-log.ts'
 import { sleepClusters } from '../../../src/service/derive/day/sleep-clusters.ts'
 import { log, phone, unknownDemographics } from './made-logs.ts'
@@ -67,6 +68,46 @@ test.each([
   const logs = [first, second].map(([time, minutes, endOffset]) => stage('sleeping', time, minutes, { endOffset }))
 
   expect(clustersOf(logs)).toMatchObject([{ offset }])
+})
+
+const sleeping = (start: string, minutes: number, extra: Partial<DataLog> = {}) =>
+  log('sleep_stage_sleeping', start, [minutes, 1], extra)
+
+test('a sleep belongs to a day by the offset in which it ended', () => {
+  const [nap] = clustersOf([sleeping('2026-03-10T16:00:00Z', 60, { endOffset: 180 })])
+
+  expect(nap).toMatchObject({ wakeDay: day + 1, offset: 180 })
+})
+
+test('of two logs that end together the eastern offset counts, in whichever order they come', () => {
+  const logs = [0, 60].map((endOffset) =>
+    sleeping(endOffset === 0 ? '2026-03-10T00:00:00Z' : '2026-03-10T02:00:00Z', endOffset === 0 ? 360 : 240, {
+      endOffset,
+    }),
+  )
+
+  for (const order of [logs, logs.toReversed()]) expect(clustersOf(order)[0]?.offset).toBe(60)
+})
+
+test('of two sleeps of one length the first is the night', () => {
+  const clusters = clustersOf([sleeping('2026-03-09T23:00:00Z', 200), sleeping('2026-03-10T08:00:00Z', 200)])
+
+  expect(nightFacts(clusters, day)?.wakeAt).toBe(Date.parse('2026-03-10T02:20:00Z'))
+})
+
+test('time out of bed is time awake, and a bout of five minutes is an interruption', () => {
+  const night = nightFacts(
+    clustersOf([
+      sleeping('2026-03-10T00:00:00Z', 240),
+      log('sleep_stage_out_of_bed', '2026-03-10T04:00:00Z', [5, 1]),
+      sleeping('2026-03-10T04:05:00Z', 120),
+      log('sleep_stage_awake', '2026-03-10T06:05:00Z', [4.9, 1]),
+      sleeping('2026-03-10T06:10:00Z', 60),
+    ]),
+    day,
+  )
+
+  expect(night).toMatchObject({ awake: 9.9, interruptions: 1, awakeAfterOnset: 5 })
 })
 
 test('each log of the nights of a day is reported once: with its minutes, or why it does not count', () => {
